@@ -1,0 +1,1 @@
+"""The benchmarks: one test file each, and the items they ask about."""

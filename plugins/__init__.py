@@ -1,0 +1,1 @@
+"""Everything that runs: the pytest plugin, generation, grading, the store and the reports."""

@@ -1,0 +1,1 @@
+"""Statistics: arrays in, one frozen result out; one file a statistic."""
