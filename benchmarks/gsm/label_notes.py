@@ -10,7 +10,6 @@ from __future__ import annotations
 _TEMPLATES: dict[str, tuple[str, ...]] = {
     "0002": ("wording: 'how much more likely' means percentage points",),
     "0026": ("wording: every month counts as 30 days",),
-    "0032": ("label: plain floats give a value one too small in about 6 % of instances; exact when generated here",),
     "0033": ("wording: two numbers of the question are distractors",),
     "0035": ("label: about 2 % of instances have a negative amount",),
     "0045": ("wording: spacing with or without the width of the plants is ambiguous",),
@@ -23,20 +22,25 @@ _TEMPLATES: dict[str, tuple[str, ...]] = {
     "0080": ("wording: prices in cents against hundreds of units spent",),
     "0091": ("wording: 'fewer than the number of' is ambiguous",),
 }
-_FLOATS = "label: float truncation is possible in the published instances; exact when generated here"
-_FLOAT_RISK = ("0019", "0030", "0049", "0080", "0084", "0094")
 _SET_NOTES: dict[str, tuple[str, ...]] = {
-    "p1/0004": ("label: truncated in about 11 % of valid instances; not generated here",),
-    "p1/0006": ("label: truncated in about 10 % of valid instances; not generated here",),
-    "p1/0018": ("label: two items may be the same in published instances; not generated here",),
-    "p1/0025": ("label: truncated in about 40 % of valid instances; not generated here",),
-    "p1/0076": ("label: truncated in about 19 % of valid instances; not generated here",),
+    "p1/0017": ("wording: the added sentence changes nothing",),
     "p1/0088": ("label: one variable stands for two quantities",),
-    "p2/0006": ("label: fractional counts of fruit, floored, in some published instances",),
     "p2/0008": ("wording: a fractional intermediate result in some instances",),
+    "p2/0017": ("wording: the added sentence changes nothing",),
     "p2/0028": ("wording: a fractional number of beds in some instances",),
     "p2/0033": ("label: 'reducing by 5 a week' is solved as 'collects 5 a week'",),
-    **{f"{name}/0017": ("wording: the added sentence changes nothing",) for name in ("p1", "p2")},
+}
+# Only the published instances: those generated here are exact and never truncated.
+_FLOATS = ("label: the generator's float arithmetic may have truncated the answer",)
+_PUBLISHED_NOTES: dict[str, tuple[str, ...]] = {
+    **{f"symbolic/{number}": _FLOATS for number in ("0019", "0030", "0049", "0080", "0084", "0094")},
+    "symbolic/0032": ("label: float arithmetic gives an answer one too small in about 6 % of instances",),
+    "p1/0004": ("label: truncated in about 11 % of instances",),
+    "p1/0006": ("label: truncated in about 10 % of instances",),
+    "p1/0018": ("label: two of the items may be the same",),
+    "p1/0025": ("label: truncated in about 40 % of instances",),
+    "p1/0076": ("label: truncated in about 19 % of instances",),
+    "p2/0006": ("label: fractional counts of fruit, floored, in some instances",),
 }
 _GSM8K_ROWS: dict[int, str] = {
     39: "wording: 'four times faster' is read as four times as fast",
@@ -55,13 +59,13 @@ _GSM8K_ROWS: dict[int, str] = {
 }
 
 
-def template_notes(name: str) -> tuple[str, ...]:
-    """Notes for the variants of one of Apple's templates, named ``symbolic/0042``, ``p1/0042`` or ``p2/0042``."""
-    group, _, number = name.partition("/")
-    notes = _TEMPLATES.get(number, ()) + _SET_NOTES.get(name, ())
-    if number in _FLOAT_RISK and group in ("symbolic", "p1", "p2"):
-        notes += (_FLOATS,)
-    return notes
+def template_notes(name: str, *, published: bool = False) -> tuple[str, ...]:
+    """Notes for the variants of one of Apple's templates, named ``symbolic/0042``, ``p1/0042`` or ``p2/0042``.
+
+    `published` adds the troubles of the released instances that instances generated here do not have.
+    """
+    notes = _TEMPLATES.get(name.partition("/")[2], ()) + _SET_NOTES.get(name, ())
+    return notes + _PUBLISHED_NOTES.get(name, ()) if published else notes
 
 
 def row_notes(original_id: int) -> tuple[str, ...]:
