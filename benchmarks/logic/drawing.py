@@ -26,7 +26,16 @@ from variantbench.benchmarks.logic.premises import (
 )
 from variantbench.benchmarks.logic.questions import Frame, frames
 from variantbench.benchmarks.logic.search import answer
-from variantbench.benchmarks.logic.sentences import EverySide, Mode, OneEach, Question, negate, shapes_of
+from variantbench.benchmarks.logic.sentences import (
+    Contains,
+    EverySide,
+    Mode,
+    OneEach,
+    Question,
+    negate,
+    predicates_of,
+    shapes_of,
+)
 from variantbench.benchmarks.logic.wording import sentence_text
 
 T = TypeVar("T")
@@ -156,7 +165,13 @@ def frames_about(premises: PremiseSet, mode: Mode) -> tuple[Frame, ...]:
     only_sides = all(isinstance(sentence, EverySide) for sentence in premises)
     shapes = sorted(named) or ([Shape.TRIANGLE, Shape.SQUARE] if only_sides else [])
     definite = any(isinstance(sentence, OneEach) for sentence in premises)
-    return tuple(frame for shape in shapes for frame in frames(mode, shape, definite=definite))
+    nested = {part.shape for sentence in premises for _, part in predicates_of(sentence) if isinstance(part, Contains)}
+    return tuple(
+        frame
+        for shape in shapes
+        for frame in frames(mode, shape, definite=definite)
+        if not (frame.form.nests and shape in nested)  # the search covers one level of figures inside figures
+    )
 
 
 def draw_entries(rng: random.Random) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:

@@ -37,7 +37,7 @@ Builder = Callable[[Shape, int, Adjective, Adjective], Sentence]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A question form. `words` is the number of adjectives, `numbers` those that make sense, `kinds` how two adjectives relate."""
+    """A question form. `words` is the number of adjectives, `numbers` those that make sense."""
 
     name: str
     mode: Mode
@@ -46,6 +46,7 @@ class Form:
     numbers: tuple[int, ...] = (1,)
     kinds: str = "any"  # "crossed": one a color and one a width
     definite: bool = False
+    nests: bool = False  # speaks of figures inside the figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ FORMS: tuple[Form, ...] = (
     Form("every is", _C, lambda s, _n, x, _y: Every(Noun(s), AllSides(x))),
     Form("every has", _C, lambda s, n, x, _y: Every(Noun(s), HasSides(x, n)), 1, (1, 2)),
     Form("every is circle", _C, lambda s, n, x, _y: Every(_with(s, n, x), IsA(Shape.CIRCLE)), 1, (1, 2, 3, 4)),
-    Form("every contains", _C, lambda s, n, x, _y: Every(_with(s, n, x), Contains(Shape.CIRCLE)), 1, (1, 3, 4)),
+    Form("every contains", _C, lambda s, n, x, _y: Every(_with(s, n, x), Contains(Shape.CIRCLE)), 1, (1, 3, 4), nests=True),
     Form("every has colors", _C, lambda s, n, x, _y: Every(_with(s, n, x), HasColors(2)), 1, (1, 2)),
     Form("no has", _C, lambda s, n, x, _y: No(Noun(s), HasSides(x, n)), 1, (1, 2, 3)),
     Form("no is", _C, lambda s, _n, x, _y: No(Noun(s), AllSides(x))),
