@@ -16,9 +16,7 @@ FORMATS = ("gsm", "simple_nl", "structured_nl", "simple_code", "structured_code"
 
 def gsm_items(run: RunConfig) -> Sequence[Item]:
     """GSM-Base and GSM-Variants, from where ``--gsm-source`` says."""
-    return load_items(
-        run.gsm_source, variants_per_template=run.variants_per_template, seed=run.seed, sample=run.sample
-    )
+    return load_items(run.gsm_source, variants_per_template=run.variants_per_template, seed=run.seed, sample=run.sample)
 
 
 def easy_items(run: RunConfig) -> Sequence[Item]:

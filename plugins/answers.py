@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-
 from variantbench.plugins.cases import Case
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Grade, Record, Verdict
 from variantbench.plugins.errors import EngineError
@@ -13,7 +12,7 @@ from variantbench.plugins.generation.plan import Job
 from variantbench.plugins.generation.stream import Stream
 from variantbench.plugins.grading import GRADER, grade_paper
 
-_WIDTH = 100
+_WIDTH = 100  # columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,9 @@ def explain(record: Record) -> str:
     """Three lines: what was asked, what was expected, what came and how it was read."""
     return "\n".join(
         [
-            f"asked     {record.case}: {_shorten(record.item.question)}",
+            _line(f"asked     {record.case}: ", record.item.question),
             f"expected  {record.item.target}",
-            f"got       {_reading(record.robust)}: {_shorten(record.completion.text, from_end=True)}",
+            _line(f"got       {_reading(record.robust)}: ", record.completion.text, keep_end=True),
         ]
     )
 
@@ -82,11 +81,12 @@ def _reading(grade: Grade) -> str:
     return f"{grade.extraction.value} ({grade.extraction.method})"
 
 
-def _shorten(text: str, *, from_end: bool = False) -> str:
-    line = " ".join(text.split())
-    if len(line) <= _WIDTH:
-        return line
-    return "…" + line[-_WIDTH + 1 :] if from_end else line[: _WIDTH - 1] + "…"
+def _line(start: str, text: str, *, keep_end: bool = False) -> str:
+    """`start` and as much of the text (of its end) as fits on the line."""
+    text, room = " ".join(text.split()), _WIDTH - len(start)
+    if len(text) <= room:
+        return start + text
+    return start + ("…" + text[1 - room :] if keep_end else text[: room - 1] + "…")
 
 
 def _cases_of(items: list[pytest.Item]) -> list[tuple[str, Case]]:

@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-
 from variantbench.plugins.datatypes import Item, Prompt
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.options import RunConfig
@@ -112,7 +111,9 @@ def uses_chat_template(form: Format, run: RunConfig, *, is_chat_model: bool) -> 
 
 
 def _marks(case: Case) -> tuple[pytest.MarkDecorator, ...]:
-    return _cached_marks(case.format.name, case.format.kind.value, case.item.batch, case.item.is_base, case.item.benchmark)
+    return _cached_marks(
+        case.format.name, case.format.kind.value, case.item.batch, case.item.is_base, case.item.benchmark
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from variantbench.plugins.controller import Controller
 from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.gate import exit_status
+from variantbench.plugins.speaker import Speaker
 
 # How a wrong answer shows in pytest's progress and summary: category, letter, word.
 _STATUS = {
@@ -21,12 +21,17 @@ _WRONG_SHOWN = 3
 class ControllerHooks:
     """Collects records, counts whose fault failures are, decides the exit status and shows the summary."""
 
-    def __init__(self, config: pytest.Config, controller: Controller) -> None:
-        self.config, self.controller = config, controller
+    def __init__(self, controller: Controller, speaker: Speaker) -> None:
+        self.controller, self.speaker = controller, speaker
         self.wrong: list[str] = []
+
+    def pytest_runtest_logstart(self) -> None:
+        """Pytest is about to write without ending the line."""
+        self.speaker.mid_line = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record that came with a report, and note a failure's cause."""
+        self.speaker.mid_line = True
         if record := getattr(report, "variantbench_record", None):
             self.controller.add_record(record)
         if not report.failed:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
-
 from variantbench.plugins.errors import UserError
 
 CHAT_TEMPLATES = ("auto", "none", "model")
@@ -72,13 +71,26 @@ def add_options(parser: pytest.Parser) -> None:
     add("--variants-per-template", default=50, type=_at_least(0), metavar="N", dest="vb_variants_per_template",
         help="variants of each template besides its base question (50)")  # fmt: skip
     add("--logic-source", default="builtin", metavar="SOURCE", dest="vb_logic_source", help="builtin or raganato:PATH")
-    add("--logic-seed", default=None, type=_at_least(0), metavar="S", dest="vb_logic_seed", help="draw a fresh logic set")
+    add(
+        "--logic-seed",
+        default=None,
+        type=_at_least(0),
+        metavar="S",
+        dest="vb_logic_seed",
+        help="draw a fresh logic set",
+    )
     add("--logic-repeats", default=3, type=_at_least(1), metavar="N", dest="vb_logic_repeats",
         help="answers sampled per logic question, with seeds 1..N (3)")  # fmt: skip
 
     add = parser.getgroup("variantbench: the results").addoption
     add("--store", default=DEFAULT_STORE, metavar="URL", dest="vb_store", help=f"file or URL ({DEFAULT_STORE})")
-    add("--fresh", action="store_true", default=False, dest="vb_fresh", help="generate again what the store already holds")
+    add(
+        "--fresh",
+        action="store_true",
+        default=False,
+        dest="vb_fresh",
+        help="generate again what the store already holds",
+    )
     add("--fail-on", default="invalid", metavar="WHAT", dest="vb_fail_on",
         help="invalid (default: wrong answers are measurements) or wrong (pytest's usual status)")  # fmt: skip
 

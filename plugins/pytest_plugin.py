@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from variantbench.plugins.options import RunConfig, add_options, read_options
 
 if TYPE_CHECKING:
-    from variantbench.plugins.answers import Answer, Answers
-    from variantbench.plugins.controller import Controller
-    from variantbench.plugins.datatypes import Record
+    from variantbench.plugins.answers import Answer
+    from variantbench.plugins.cases import Case
 
 RUN = pytest.StashKey[RunConfig]()
 CHAT_MODELS = pytest.StashKey["dict[str, bool]"]()
@@ -70,12 +66,13 @@ def _configure(config: pytest.Config) -> None:
     from variantbench.plugins.answers import Answers
     from variantbench.plugins.controller import Controller
     from variantbench.plugins.controller_hooks import ControllerHooks
+    from variantbench.plugins.speaker import Speaker
 
-    say = _speaker(config)
-    controller = Controller(run, prepare(run, specs, say=say), say=say)
+    speaker = Speaker(silent=config.get_verbosity() < 0)
+    controller = Controller(run, prepare(run, specs, say=speaker.say), say=speaker.say)
     config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
     config.stash[ANSWERS] = Answers(controller.stream())
-    config.pluginmanager.register(ControllerHooks(config, controller), "variantbench-controller")
+    config.pluginmanager.register(ControllerHooks(controller, speaker), "variantbench-controller")
     config.add_cleanup(controller.supervisor.close)
 
 
@@ -98,14 +95,6 @@ def _add_marks(config: pytest.Config, run: RunConfig) -> None:
         config.addinivalue_line("markers", line)
 
 
-def _speaker(config: pytest.Config) -> Any:
-    """A function that writes a line to the terminal, also while pytest captures output. Silent under ``-q``."""
-    if config.get_verbosity() < 0:
-        return lambda _line: None
-    terminal = os.fdopen(os.dup(sys.__stdout__.fileno() if sys.__stdout__ else 1), "w", encoding="utf-8")
-    return lambda line: print(f"\nvariantbench: {line}", file=terminal, flush=True)  # noqa: T201
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make cases of the test functions that carry our mark."""
     if metafunc.definition.get_closest_marker("questions") is None:
@@ -116,14 +105,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         parametrize(metafunc, metafunc.config.stash[RUN], metafunc.config.stash[CHAT_MODELS])
     except VariantbenchError as error:
-        raise pytest.UsageError(str(error)) from None
+        pytest.fail(str(error), pytrace=False)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Hand the selected cases to the supervisor."""
     config = session.config
-    if ANSWERS not in config.stash:
+    if ANSWERS not in config.stash or session.testsfailed:
         return
     if CONTROLLER in config.stash:
         config.stash[CONTROLLER].start_listening()
@@ -160,7 +149,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.fixture
-def answer(request: pytest.FixtureRequest) -> Answer:
+def answer(request: pytest.FixtureRequest, case: Case) -> Answer:
     """The model's graded answer to this case; waits until it is there."""
     if ANSWERS not in request.config.stash:
         pytest.skip("no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)")
@@ -168,7 +157,7 @@ def answer(request: pytest.FixtureRequest) -> Answer:
     from variantbench.plugins.errors import EngineError
 
     try:
-        record = request.config.stash[ANSWERS].record(request.node.nodeid, request.node.callspec.params["case"])
+        record = request.config.stash[ANSWERS].record(request.node.nodeid, case)
     except EngineError as error:
         request.session.shouldstop = str(error)  # no more answers come: one error is enough
         raise

@@ -21,7 +21,7 @@ from variantbench.plugins.options import RunConfig
 Say = Callable[[str], None]
 
 # Prompts generated together where --batch-size does not say.
-_BATCH_ON_CPU, _BATCH_ON_GPU = 16, 32
+_BATCH_ON_CPU, _BATCH_ON_GPU = 32, 128
 
 
 def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
@@ -31,7 +31,9 @@ def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
     specs = [resolve_model(name) for name in run.models]
     names = [spec.name for spec in specs]
     if len(set(names)) < len(names):
-        raise UserError(f"--model names a model twice: {', '.join(names)}; give each once (folders need different names)")
+        raise UserError(
+            f"--model names a model twice: {', '.join(names)}; give each once (folders need different names)"
+        )
     return replace(run, models=tuple(names), device=resolve_device(run.device)), specs
 
 

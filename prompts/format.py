@@ -75,7 +75,13 @@ class Format:
         return "".join(part + self.separator for part in parts)
 
     def render(
-        self, item: Item, *, shots: Sequence[Shot] = (), decoding: Decoding | None = None, seed: int = 0, chat: bool = False
+        self,
+        item: Item,
+        *,
+        shots: Sequence[Shot] = (),
+        decoding: Decoding | None = None,
+        seed: int = 0,
+        chat: bool = False,
     ) -> Prompt:
         """The prompt for one item. `shots` are the item's own, where `item_shots` says that it has some."""
         return Prompt(

@@ -30,8 +30,8 @@ def main() -> None:
         engine = find_engine(settings.engine).load(settings)
         _write(out, {"loaded": engine.describe()})
         while True:
-            for job_id, completion in engine.generate(_batches(json.loads(lines.get()))):
-                _write(out, {"job": job_id, "completion": asdict(completion)})
+            for completions in engine.generate(_batches(json.loads(lines.get()))):
+                _write(out, {"completions": {job: asdict(completion) for job, completion in completions.items()}})
             _write(out, {"done": True})
     except VariantbenchError as error:
         _write(out, {"failed": str(error)})

@@ -100,9 +100,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
         if self.collection is None or self.with_job is None:
             return
         ready = (
-            place
-            for place, test in enumerate(self.collection)
-            if test not in self.with_job or test in self.answered
+            place for place, test in enumerate(self.collection) if test not in self.with_job or test in self.answered
         )
         self.ready = deque(ready)
         self._send_ready()

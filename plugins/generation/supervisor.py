@@ -189,7 +189,8 @@ class Generation:
             return
         store.add_model(model.identity, model.name, model.details)
         keys = {
-            job.id: completion_key(job.prompt, model_identity=model.identity, settings=model.key_settings) for job in jobs
+            job.id: completion_key(job.prompt, model_identity=model.identity, settings=model.key_settings)
+            for job in jobs
         }
         known = {} if self.fresh else store.completions(set(keys.values()))
         self.board.answer(
@@ -207,8 +208,11 @@ class Generation:
         self._give_up(self._unanswered(batches), cause)
 
     def _unanswered(self, batches: Sequence[Batch]) -> list[Batch]:
-        """The batches with a job still open: whole ones, so that a resume computes what a first run would have."""
-        return [batch for batch in batches if any(job.id not in self.board.answers for job in batch.jobs)]
+        """What is left of the plan. A row's answer does not depend on its neighbours, so no batch need be whole."""
+        left = [
+            Batch(batch.id, tuple(job for job in batch.jobs if job.id not in self.board.answers)) for batch in batches
+        ]
+        return [batch for batch in left if batch.jobs]
 
     def _generate(self, model: ModelTask, batches: Sequence[Batch], keys: Mapping[str, str], store: Store) -> str:
         """Have one engine process answer the batches; returns why it ended early, or nothing."""
@@ -218,13 +222,12 @@ class Generation:
         try:
             self.board.tell({"event": "loaded", "model": model.name, "engine": self.engine.loaded()})
             for answered in self.engine.generate(batches):
-                new = {job_id: done for job_id, done in answered.items() if job_id not in self.board.answers}
                 store.add_completions(
-                    [(keys[job_id], jobs[job_id].prompt, done) for job_id, done in new.items()],
+                    [(keys[job_id], jobs[job_id].prompt, done) for job_id, done in answered.items()],
                     model_identity=model.identity,
                     settings=model.key_settings,
                 )
-                self.board.answer({job_id: Answer(done, keys[job_id]) for job_id, done in new.items()})
+                self.board.answer({job_id: Answer(done, keys[job_id]) for job_id, done in answered.items()})
         except EngineDied as death:
             return str(death)
         finally:
@@ -236,3 +239,7 @@ class Generation:
         failure = Completion(cause, FinishReason.ERROR, 0, 0, "")
         left = [job.id for batch in batches for job in batch.jobs if job.id not in self.board.answers]
         self.board.answer({job_id: Answer(failure) for job_id in left})
+
+
+if __name__ == "__main__":
+    main()

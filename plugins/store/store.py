@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
-from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, Record, text_hash
+from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, text_hash
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
 
@@ -180,7 +180,9 @@ class Store:
         if not found:
             raise StoreError(f"no run {text or ''} in {self.url}: `variantbench runs` lists them".replace("  ", " "))
         if text is not None and len(found) > 1 and text not in {run["id"] for run in found}:
-            raise StoreError(f"several runs begin with {text!r}: {', '.join(run['id'] for run in found)}; give more of it")
+            raise StoreError(
+                f"several runs begin with {text!r}: {', '.join(run['id'] for run in found)}; give more of it"
+            )
         return found[0]
 
     # records
@@ -204,9 +206,7 @@ class Store:
                 schema.completions.c.suffix,
             )
             .join(schema.items, schema.items.c.hash == schema.records.c.item_hash)
-            .join(
-                schema.completions, schema.completions.c.key == schema.records.c.completion_key, isouter=True
-            )
+            .join(schema.completions, schema.completions.c.key == schema.records.c.completion_key, isouter=True)
             .where(schema.records.c.run_id == run_id)
             .order_by(schema.records.c.case_id)
         )

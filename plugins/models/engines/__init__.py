@@ -47,8 +47,8 @@ class Engine(Protocol):
     def describe(self) -> dict[str, Any]:
         """What was loaded, for the run's manifest: library versions, end tokens, BOS, chat template."""
 
-    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[str, Completion]]:
-        """(job id, completion) for every job of the plan, batch by batch; each job exactly once."""
+    def generate(self, batches: Iterable[Batch]) -> Iterator[dict[str, Completion]]:
+        """Completions by job id, as they come; in the end every job of the plan exactly once."""
 
 
 def available_engines() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from variantbench.plugins.datatypes import Completion, FinishReason
 from variantbench.plugins.errors import UserError
-from variantbench.plugins.generation.plan import Batch
+from variantbench.plugins.generation.plan import Batch, Job
 from variantbench.plugins.models.engines import EngineSettings
 
 REQUIRES: tuple[str, ...] = ()
@@ -39,16 +39,18 @@ class ScriptedEngine:
         """The script's file."""
         return {"script": str(self.path)}
 
-    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[str, Completion]]:
-        """The scripted answer of every job."""
+    def generate(self, batches: Iterable[Batch]) -> Iterator[dict[str, Completion]]:
+        """The scripted answer of every job, batch by batch."""
         for batch in batches:
             time.sleep(self.script.get("seconds", 0.0))
-            for job in batch.jobs:
-                self._maybe_die()
-                self.given += 1
-                text = self._answer(job.prompt.suffix)
-                words = len(text.split())
-                yield job.id, Completion(text, FinishReason.END, len(job.prompt.text.split()), words, "scripted", batch.id)
+            yield {job.id: self._completion(job, batch) for job in batch.jobs}
+
+    def _completion(self, job: Job, batch: Batch) -> Completion:
+        self._maybe_die()
+        self.given += 1
+        text = self._answer(job.prompt.suffix)
+        words = len(job.prompt.text.split())
+        return Completion(text, FinishReason.END, words, len(text.split()), "scripted", batch.id)
 
     def _answer(self, question: str) -> str:
         for piece, answer in self.script.get("answers", {}).items():
