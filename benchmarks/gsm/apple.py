@@ -105,7 +105,9 @@ class _Reader:
         sections = dict(zip(parts[1::2], parts[2::2], strict=True))
         for needed in ("init", "answer"):
             if needed not in sections:
-                raise self.fail("", f"section #{needed} is missing; needed are #init: and #answer:, allowed is #conditions:")
+                raise self.fail(
+                    "", f"section #{needed} is missing; needed are #init: and #answer:, allowed is #conditions:"
+                )
         return parts[0], sections
 
     def draws(self, section: str) -> tuple[Draw, ...]:
@@ -114,7 +116,9 @@ class _Reader:
         for line in filter(str.strip, section.splitlines()):
             match = _NAMES.match(line)
             if match is None:
-                raise self.fail(line, f"init line {line.strip()[:60]!r}; '- name = domain' or '- $name = domain' is allowed")
+                raise self.fail(
+                    line, f"init line {line.strip()[:60]!r}; '- name = domain' or '- $name = domain' is allowed"
+                )
             names = tuple(name.strip() for name in match[2].split(","))
             try:
                 found[names] = read_draw(names, match[3], value=bool(match[1]))

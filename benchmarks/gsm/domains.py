@@ -79,7 +79,9 @@ def read_draw(names: Sequence[str], source: str, *, value: bool = False) -> Draw
             raise ExpressionError(f"{name!r} is not a variable name; letters, digits and _ are allowed")
     mode, count, tree = _split_sampling(parse(source))
     if count != len(names):
-        raise ExpressionError(f"{len(names)} names ({', '.join(names)}) for {count} drawn element(s) in {source.strip()!r}")
+        raise ExpressionError(
+            f"{len(names)} names ({', '.join(names)}) for {count} drawn element(s) in {source.strip()!r}"
+        )
     domain = _build(tree)
     if value and not domain.is_number:
         raise ExpressionError(f"value variable {names[0]!r} has a domain of words: {source.strip()!r}")

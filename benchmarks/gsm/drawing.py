@@ -43,9 +43,13 @@ class Component:
                 return True
         return False
 
-    def accepted(self, tries: int, below: Below) -> int:
-        """How many of `tries` single draws succeed."""
-        return sum(self.draw({}, {}, below, 1) for _ in range(tries))
+    def is_hard(self, tries: int, wanted: int, below: Below) -> bool:
+        """Whether fewer than `wanted` of `tries` single draws succeed."""
+        for _ in range(tries):
+            wanted -= self.draw({}, {}, below, 1)
+            if not wanted:
+                return False
+        return True
 
     def tabulated(self) -> Component:
         """The same distribution, drawn from a list of all valid beginnings (of at most 30,000 raw combinations)."""

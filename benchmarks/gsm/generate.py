@@ -29,7 +29,9 @@ def generate(templates: Path, *, per_template: int, seed: int, output: Path) -> 
     """
     check_counts(per_template, seed)
     if not templates.exists():
-        raise UserError(f"{templates}: no such file or folder; a template (*.toml, *.json) or a folder of them is needed")
+        raise UserError(
+            f"{templates}: no such file or folder; a template (*.toml, *.json) or a folder of them is needed"
+        )
     if not templates.is_dir() and templates.suffix not in (".toml", ".json"):
         raise UserError(f"{templates}: a template is a *.toml (ours) or *.json (Apple's) file")
     read = read_folder(templates) if templates.is_dir() else (read_any(templates),)

@@ -198,5 +198,3 @@ class Shape(Enum):
     FREE = auto()
     LINEAR = auto()
     OTHER = auto()
-
-

@@ -85,7 +85,9 @@ class Sampler:
             except (InexactError, ZeroDivisionError):
                 continue
             return Instance(env, shown, self.template.question.render(env, shown), normal(value))
-        raise UserError(f"{self.template.path}: {MAX_REPEATS} draws gave no exact answer; add a condition such as is_int(...)")
+        raise UserError(
+            f"{self.template.path}: {MAX_REPEATS} draws gave no exact answer; add a condition such as is_int(...)"
+        )
 
     def instances(self, seed: int, scope: str) -> Iterator[Instance]:
         """Instances with different questions, none of them the base question, without end."""
@@ -107,13 +109,11 @@ class Sampler:
 
     def _prepare(self, component: Component) -> Component:
         below = stream(0, f"probe/{self.template.id}")
-        if component.is_checked and component.accepted(PROBE_TRIES, below) < PROBE_ACCEPTED:
+        if component.is_checked and component.is_hard(PROBE_TRIES, PROBE_ACCEPTED, below):
             return component.tabulated()
         return component
 
-    def _draw_component(
-        self, component: Component, env: dict[str, Any], shown: dict[str, str], below: Below
-    ) -> None:
+    def _draw_component(self, component: Component, env: dict[str, Any], shown: dict[str, str], below: Below) -> None:
         if not component.draw(env, shown, below, MAX_TRIES):
             raise UserError(
                 f"{self.template.path}: no values found in {MAX_TRIES} tries that meet all conditions; widen the domains "

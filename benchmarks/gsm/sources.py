@@ -83,17 +83,13 @@ def load_items(
     return _generated(HERE / "templates", "builtin", "gsm", variants_per_template, seed, sample)
 
 
-def load_easy_items(
-    *, variants_per_template: int = 50, seed: int = 0, sample: int | None = None
-) -> tuple[Item, ...]:
+def load_easy_items(*, variants_per_template: int = 50, seed: int = 0, sample: int | None = None) -> tuple[Item, ...]:
     """The items of the easy set (one or two steps, small numbers), which is never mixed with the main one."""
     check_counts(variants_per_template, seed)
     return _generated(HERE / "easy", "easy", "easy", variants_per_template, seed, sample)
 
 
-def _generated(
-    folder: Path, scope: str, benchmark: str, count: int, seed: int, sample: int | None
-) -> tuple[Item, ...]:
+def _generated(folder: Path, scope: str, benchmark: str, count: int, seed: int, sample: int | None) -> tuple[Item, ...]:
     return tuple(
         item
         for template, notes in draw_groups(read_folder(folder), sample, seed)

@@ -46,6 +46,7 @@ CRAFTS = ("scarf pin", "bracelet", "candle", "necklace", "clay pot", "lantern", 
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
 _UNITS += "seventeen eighteen nineteen".split()
+_ORDINALS = ("half", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 Pair = tuple[str, Number]
@@ -67,12 +68,11 @@ def english(number: int) -> str:
 
 def _fraction_words() -> tuple[Pair, ...]:
     """one-half, one-third, two-thirds, ... one-tenth: every proper fraction up to sixths, then unit fractions."""
-    ordinals = dict(zip(range(2, 11), "half third fourth fifth sixth seventh eighth ninth tenth".split(), strict=True))
-    pairs: list[Pair] = []
-    for bottom, word in ordinals.items():
-        for top in range(1, bottom if bottom <= 6 else 2):
-            pairs.append((f"{_UNITS[top]}-{word}{'s' if top > 1 else ''}", Fraction(top, bottom)))
-    return tuple(pairs)
+    return tuple(
+        (f"{_UNITS[top]}-{word}{'s' if top > 1 else ''}", Fraction(top, bottom))
+        for bottom, word in enumerate(_ORDINALS, 2)
+        for top in range(1, bottom if bottom <= 6 else 2)
+    )
 
 
 def _digits(*texts: str) -> tuple[Pair, ...]:
