@@ -1,8 +1,8 @@
 """Reader of Apple's annotated templates (GSM-Symbolic release), their irregularities included.
 
 The form is described in `../shared/data/TEMPLATE-LANGUAGE.md`. None of Apple's files is part of this project; this
-reads them from a checkout that the user names. The label of an instance is the ``####`` expression of the worked answer,
-as in the published data; where ``#answer`` differs it is ``#answer`` that is wrong.
+reads them from a checkout that the user names. The label of an instance is the ``####`` expression of the worked
+answer, as in the published data; where ``#answer`` differs it is ``#answer`` that is wrong.
 """
 
 from __future__ import annotations

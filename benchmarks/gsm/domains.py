@@ -1,8 +1,8 @@
 """Domains: what a variable of a template may be, read from expressions such as ``sample(names, 2)`` or ``range(2, 9)``.
 
 Apple's forms are all understood (`../shared/data/TEMPLATE-LANGUAGE.md`, 3.1); ours adds `prices(a, b, step)`, whose
-amounts print with two decimals. Nothing is evaluated but the functions below. Repetition (``list * 3``), ``shuffle_list``
-and ``list`` change nothing, because one element is drawn uniformly from the distinct elements.
+amounts print with two decimals. Nothing is evaluated but the functions below. Repetition (``list * 3``),
+``shuffle_list`` and ``list`` change nothing, because one element is drawn uniformly from the distinct elements.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def _index_in_range(value: Number, numbers: Any) -> int | None:
 
 
 def _check(evaluate: Callable[[Env], bool]) -> Run:
-    def run(env: Env, shown: Shown, _: Below) -> bool:
+    def run(env: Env, _shown: Shown, _below: Below) -> bool:
         try:
             return evaluate(env)
         except (ZeroDivisionError, InexactError):

@@ -25,7 +25,7 @@ def divide(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int):
         quotient, rest = divmod(left, right)
         return Fraction(left, right) if rest else quotient
-    return left / right
+    return Fraction(left) / right
 
 
 def power(base: Number, exponent: Number) -> Number:

@@ -57,7 +57,7 @@ def integers(question: str) -> list[str]:
 
 
 def gamma_code(question: str) -> float | None:
-    """The study's code: every match of ``\\d*\\.?\\d+`` that is whole as a float, log10 summed, 0 adding nothing.
+    r"""The study's code: every match of ``\d*\.?\d+`` that is whole as a float, log10 summed, 0 adding nothing.
 
     None for a question without digits, where the code has NaN and its mixed model drops the row.
     """

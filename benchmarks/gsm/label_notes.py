@@ -1,8 +1,8 @@
 """Known troubles of the labels and wordings in Apple's release and GSM8K, carried as notes on the items.
 
-Facts from `../shared/data/KNOWN-LABEL-ISSUES.md` and `TEMPLATE-LANGUAGE.md`, section 8. A note that starts with ``label:``
-means that the label of the item may be wrong; ``wording:`` that the question is ambiguous or ungrammatical while its label
-stands. Reports can show results with and without the items that carry a ``label:`` note.
+Facts from `../shared/data/KNOWN-LABEL-ISSUES.md` and `TEMPLATE-LANGUAGE.md`, section 8. A note that starts with
+``label:`` means that the label of the item may be wrong; ``wording:`` that the question is ambiguous or ungrammatical
+while its label stands. Reports can show results with and without the items that carry a ``label:`` note.
 """
 
 from __future__ import annotations

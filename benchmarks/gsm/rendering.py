@@ -69,7 +69,9 @@ def read_question(text: str, known: Callable[[str], bool]) -> QuestionText:
     for name in names:
         if not known(name):
             raise ExpressionError(f"placeholder {{{name}}} is no variable of the template's init")
-    capitals = tuple(piece == "" and i == 0 or bool(_SENTENCE_END.search(piece)) for i, piece in enumerate(pieces[:-1]))
+    capitals = tuple(
+        (piece == "" and i == 0) or bool(_SENTENCE_END.search(piece)) for i, piece in enumerate(pieces[:-1])
+    )
     return QuestionText(pieces, names, capitals)
 
 

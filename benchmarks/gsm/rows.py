@@ -31,7 +31,7 @@ _SAFE = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def read_jsonl(path: Path) -> Iterator[Located]:
-    """The objects of a JSONL file, each with its ``file:line``. Numbers with decimals stay text, so nothing is rounded."""
+    """The objects of a JSONL file, each with its ``file:line``. Decimals stay text, so nothing is rounded."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -10,8 +10,8 @@ one, a rejected draw starts again from nothing, which is plain rejection and hen
 and leave the distribution as it is. A condition is tested as soon as its variables are bound: an early rejection is
 still a rejection. An equation linear in a variable gives that variable its value, where the coefficient cannot be zero
 and the domain holds each number once: then each draw of the others has at most one solution, and all solutions stay
-equally likely (``x % k == 0`` is a test, never an equation to solve). Where hardly any draw is accepted, the valid values
-of the first few variables are listed once, and draws start from that list.
+equally likely (``x % k == 0`` is a test, never an equation to solve). Where hardly any draw is accepted, the valid
+values of the first few variables are listed once, and draws start from that list.
 
 Reproducibility. A stream is ``random.Random`` (Mersenne Twister) seeded by the sha256 of (generator version, seed,
 set, template id), used only through ``getrandbits``, whose values no Python version changes. The first n instances do
@@ -103,8 +103,8 @@ class Sampler:
             seen.add(instance.question)
             yield instance
         raise UserError(
-            f"{self.template.path}: no new question in {MAX_REPEATS} draws after {len(seen) - 1} different ones; ask for "
-            "fewer variants a template or widen its domains"
+            f"{self.template.path}: no new question in {MAX_REPEATS} draws after {len(seen) - 1} different ones; ask "
+            "for fewer variants a template or widen its domains"
         )
 
     def _prepare(self, component: Component) -> Component:
@@ -116,6 +116,6 @@ class Sampler:
     def _draw_component(self, component: Component, env: dict[str, Any], shown: dict[str, str], below: Below) -> None:
         if not component.draw(env, shown, below, MAX_TRIES):
             raise UserError(
-                f"{self.template.path}: no values found in {MAX_TRIES} tries that meet all conditions; widen the domains "
-                "or drop a condition"
+                f"{self.template.path}: no values found in {MAX_TRIES} tries that meet all conditions; widen the "
+                "domains or drop a condition"
             )

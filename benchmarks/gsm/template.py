@@ -94,12 +94,14 @@ def _check_keys(path: Path, source: str, table: Mapping[str, Any]) -> None:
     for key, value in table.items():
         if key not in REQUIRED + OPTIONAL:
             raise fail(path, source, key, f"unknown key {key!r}; allowed are {', '.join(REQUIRED + OPTIONAL)}")
-        wanted: type = dict if key in ("init", "base") else list if key in OPTIONAL else str
-        if not isinstance(value, wanted) or (wanted is list and not all(isinstance(entry, str) for entry in value)):
-            raise fail(path, source, key, f"{key!r} is {value!r:.60}; a {_TYPES[wanted]} is needed")
-
-
-_TYPES = {dict: "table", list: "list of texts", str: "text"}
+        if key in ("init", "base"):
+            right, wanted = isinstance(value, dict), "table"
+        elif key in OPTIONAL:
+            right, wanted = isinstance(value, list) and all(isinstance(entry, str) for entry in value), "list of texts"
+        else:
+            right, wanted = isinstance(value, str), "text"
+        if not right:
+            raise fail(path, source, key, f"{key!r} is {value!r:.60}; a {wanted} is needed")
 
 
 class _Reader:
