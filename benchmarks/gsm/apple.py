@@ -29,7 +29,7 @@ FLOORED = frozenset({"p1/0046", "p2/0046"})
 
 _HEADER = re.compile(r"^#(init|conditions|answer)[ \t]*[:=]", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{([^{},]*),([^{}]*)\}")
-_NOTE = re.compile(r"<<.*?>>?(?![>=])", re.DOTALL)
+_NOTE = re.compile(r"<<.*?(?:>>|>(?!>))", re.DOTALL)  # one note is closed by a single >
 _FINAL = re.compile(r"####\s*\{(.*)\}\s*\Z")
 _NAMES = re.compile(r"\A\s*-?\s*(\$?)\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*=(?!=)(.*)\Z", re.DOTALL)
 

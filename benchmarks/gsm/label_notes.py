@@ -40,6 +40,7 @@ _PUBLISHED_NOTES: dict[str, tuple[str, ...]] = {
     "p1/0018": ("label: two of the items may be the same",),
     "p1/0025": ("label: truncated in about 40 % of instances",),
     "p1/0076": ("label: truncated in about 19 % of instances",),
+    "p2/0018": ("label: two of the items may be the same",),
     "p2/0006": ("label: fractional counts of fruit, floored, in some instances",),
 }
 _GSM8K_ROWS: dict[int, str] = {

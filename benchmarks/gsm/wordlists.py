@@ -17,8 +17,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 NAMES_FEMALE = _words(
     """Amara Ingrid Leila Noor Saoirse Mei Yuki Priya Zofia Elif Chiara Anneke Marta Lucia Fatima Hana Greta Ximena
-    Aisha Olena Rosalind Tamsin Beatriz Ludmila Nadia Kavya Sunniva Thandiwe Maren Paloma Esther Giulia Wanjiru Ilse Camille
-    Dorothea Salome Anjali Birgit Fiorella"""
+    Aisha Olena Rosalind Tamsin Beatriz Ludmila Nadia Kavya Sunniva Thandiwe Maren Paloma Esther Giulia Wanjiru Ilse
+    Camille Dorothea Salome Anjali Birgit Fiorella"""
 )
 NAMES_MALE = _words(
     """Anders Kofi Mateo Dmitri Rafael Tariq Hiroshi Lars Emeka Pavel Giorgio Sanjay Bartek Cillian Yusuf Diego Marek
