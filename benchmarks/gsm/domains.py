@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from variantbench.benchmarks.gsm import wordlists
 from variantbench.benchmarks.gsm.expressions import ExpressionError, exact_literal, parse
-from variantbench.benchmarks.gsm.numbers import Number, normal, show, show_float, show_money
+from variantbench.benchmarks.gsm.exact import Number, normal, show, show_float, show_money
 
 MAX_SIZE = 100_000
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from variantbench.benchmarks.gsm.numbers import Number, normal, show_mixed, show_money
+from variantbench.benchmarks.gsm.exact import Number, normal, show_mixed, show_money
 
 MAX_BITS = 4_096
 

@@ -13,7 +13,7 @@ from variantbench.benchmarks.gsm.expressions import (
     Kind,
     compile_expression,
 )
-from variantbench.benchmarks.gsm.numbers import show
+from variantbench.benchmarks.gsm.exact import show
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _SENTENCE_END = re.compile(r"[.!?][\"']? +$")

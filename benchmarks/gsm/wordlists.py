@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from variantbench.benchmarks.gsm.numbers import Number
+from variantbench.benchmarks.gsm.exact import Number
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from variantbench.benchmarks.gsm import load_items, wordlists
 from variantbench.benchmarks.gsm.apple import AnnotatedTemplate, final_answer, read_annotated
 from variantbench.benchmarks.gsm.domains import Draw, Mode
 from variantbench.benchmarks.gsm.expressions import Expression, compile_expression
-from variantbench.benchmarks.gsm.numbers import parse_number
+from variantbench.benchmarks.gsm.exact import parse_number
 from variantbench.benchmarks.gsm.sampler import Sampler
 from variantbench.benchmarks.gsm.template import kinds_of
 from variantbench.plugins.errors import UserError
@@ -288,7 +288,8 @@ GOOD = "He has {n, 3} pears.\n#init:\n- $n = range(2, 9)\n#conditions:\n- n > 2\
 
 def test_irregular_forms_are_read(tmp_path: Path) -> None:
     path = tmp_path / "0001.json"
-    text = "{who,Al} has {n, 3 } {k,two}s.\n#init:\n-  $n=range(2, 9)\nwho, k = sample(['x', 'y'], 2)\n#conditions: \n-n > 2\n#answer = {$n}"
+    text = "{who,Al} has {n, 3 } {k,two}s.\n#init:\n-  $n=range(2, 9)\nwho, k = sample(['x', 'y'], 2)\n"
+    text += "#conditions: \n-n > 2\n#answer = {$n}"
     path.write_text(annotated_json(text, "<<1+{n}=2>> y\n#### { n }"), encoding="utf-8")
     annotated = read_annotated(path)
     assert annotated.defaults == {"who": "Al", "n": "3", "k": "two"}

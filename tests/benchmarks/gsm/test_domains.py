@@ -34,7 +34,7 @@ def elements(source: str) -> list[tuple[str, object]]:
         ("sample([(20, 20), (50, 50)])", [("20", 20), ("50", 50)]),
         ("sample(['a', 'b', 'a'])", [("a", None), ("b", None)]),
         ("fraction_nums[:2]", [("1/2", Fraction(1, 2)), ("1/3", Fraction(1, 3))]),
-        ("sample(multiple_ice + multiple)", [("twice", 2), ("thrice", 3), ("double", 2), ("triple", 3), ("quadruple", 4), ("quintuple", 5)]),
+        ("sample(multiple_ice + multiple)", [*wordlists.TWICE, *wordlists.MULTIPLES]),
         ("np.random.randint(5, 8, 50)", [("5", 5), ("6", 6), ("7", 7)]),
     ],
 )  # fmt: skip

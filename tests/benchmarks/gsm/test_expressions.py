@@ -13,7 +13,7 @@ from variantbench.benchmarks.gsm.expressions import (
     Kind,
     compile_expression,
 )
-from variantbench.benchmarks.gsm.numbers import parse_number, show, show_mixed, show_money
+from variantbench.benchmarks.gsm.exact import parse_number, show, show_mixed, show_money
 
 KINDS = {"n": Kind.NUMBER, "k": Kind.NUMBER, "frac": Kind.NUMBER, "unit": Kind.TEXT, "day": Kind.TEXT}
 VALUES: dict[str, Any] = {"n": 12, "k": 5, "frac": Fraction(2, 3), "unit": "feet", "day": "Monday"}

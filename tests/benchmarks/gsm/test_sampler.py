@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -152,6 +155,30 @@ def test_the_stream_never_changes() -> None:
     # Golden values: whoever breaks them breaks the reproducibility of every published run.
     below = stream(7, "golden")
     assert [below(1000) for _ in range(8)] == [603, 470, 406, 683, 311, 935, 551, 183]
+
+
+def test_the_draws_of_a_template_never_change(write: Write) -> None:
+    # Golden as well. A change of the order of draws is a new GENERATOR_VERSION.
+    init = {"a_b": "sample(list(range(1, 90)), 2)", "c": "range(2, 90)", "d": "sample(fraction_alnum)"}
+    template = write("['a + b > c', 'is_int(c * d)']", base="a = 1\nb = 9\nc = 8\nd = '1/2'", **init)
+    questions = [instance.question for instance in itertools.islice(Sampler(template).instances(11, "golden"), 3)]
+    assert questions == ["Is 84 21 72...fifth right?", "Is 84 21 72 1/9 right?"]
+
+
+def test_the_order_of_hashing_does_not_matter(tmp_path: Path) -> None:
+    script = tmp_path / "items.py"
+    script.write_text(
+        "import hashlib\nfrom variantbench.benchmarks.gsm import load_items\n"
+        "text = repr(load_items(variants_per_template=4))\nprint(hashlib.sha256(text.encode()).hexdigest())\n",
+        encoding="utf-8",
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, str(script)], env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1
 
 
 def test_the_first_instances_do_not_depend_on_how_many_are_drawn(write: Write) -> None:

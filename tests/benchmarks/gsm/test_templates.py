@@ -280,5 +280,5 @@ def test_a_malformed_template_is_named_with_file_and_line(
 
 
 def test_a_missing_template_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="gone.toml"):
+    with pytest.raises(UserError, match=r"gone\.toml"):
         read_template(tmp_path / "gone.toml")
