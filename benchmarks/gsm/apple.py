@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Draw, read_draw
+from variantbench.benchmarks.gsm.exact import exact_text, parse_number
 from variantbench.benchmarks.gsm.expressions import Expression, ExpressionError, Kind, compile_expression
 from variantbench.benchmarks.gsm.label_notes import template_notes
-from variantbench.benchmarks.gsm.exact import exact_text, parse_number
 from variantbench.benchmarks.gsm.rendering import read_question, read_solution
 from variantbench.benchmarks.gsm.template import Base, Template, kinds_of
 from variantbench.plugins.datatypes import text_hash

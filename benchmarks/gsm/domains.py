@@ -14,8 +14,8 @@ from enum import Enum
 from fractions import Fraction
 
 from variantbench.benchmarks.gsm import wordlists
-from variantbench.benchmarks.gsm.expressions import ExpressionError, exact_literal, parse
 from variantbench.benchmarks.gsm.exact import Number, normal, show, show_float, show_money
+from variantbench.benchmarks.gsm.expressions import ExpressionError, exact_literal, parse
 
 MAX_SIZE = 100_000
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Domain, Draw, Mode
-from variantbench.benchmarks.gsm.expressions import InexactError
 from variantbench.benchmarks.gsm.exact import Number, normal
+from variantbench.benchmarks.gsm.expressions import InexactError
 from variantbench.benchmarks.gsm.planning import Bind, Check, Solve, Step
 
 MAX_TABLE = 30_000

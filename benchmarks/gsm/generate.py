@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from variantbench.benchmarks.gsm.exact import exact_text
 from variantbench.benchmarks.gsm.gamma import covariates
 from variantbench.benchmarks.gsm.items import check_counts, instances_of, item_id, read_any, read_folder
-from variantbench.benchmarks.gsm.exact import exact_text
 from variantbench.benchmarks.gsm.sampler import GENERATOR_VERSION
 from variantbench.benchmarks.gsm.template import Template
 from variantbench.plugins.errors import UserError

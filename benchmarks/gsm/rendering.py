@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from variantbench.benchmarks.gsm.exact import show
 from variantbench.benchmarks.gsm.expressions import (
     Environment,
     Expression,
@@ -13,7 +14,6 @@ from variantbench.benchmarks.gsm.expressions import (
     Kind,
     compile_expression,
 )
-from variantbench.benchmarks.gsm.exact import show
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _SENTENCE_END = re.compile(r"[.!?][\"']? +$")

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.apple import final_answer
+from variantbench.benchmarks.gsm.exact import exact_text, parse_number
 from variantbench.benchmarks.gsm.gamma import covariates
 from variantbench.benchmarks.gsm.items import item_id
 from variantbench.benchmarks.gsm.label_notes import row_notes, template_notes
-from variantbench.benchmarks.gsm.exact import exact_text, parse_number
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.errors import UserError
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from variantbench.benchmarks.gsm.drawing import Below, Component
-from variantbench.benchmarks.gsm.expressions import InexactError
 from variantbench.benchmarks.gsm.exact import Number, normal
+from variantbench.benchmarks.gsm.expressions import InexactError
 from variantbench.benchmarks.gsm.planning import plan
 from variantbench.benchmarks.gsm.template import Template
 from variantbench.plugins.errors import UserError

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Draw, Mode, read_draw
-from variantbench.benchmarks.gsm.expressions import Expression, ExpressionError, InexactError, Kind, compile_expression
 from variantbench.benchmarks.gsm.exact import exact_text
+from variantbench.benchmarks.gsm.expressions import Expression, ExpressionError, InexactError, Kind, compile_expression
 from variantbench.benchmarks.gsm.rendering import QuestionText, SolutionText, fields_of, read_question, read_solution
 from variantbench.plugins.datatypes import text_hash
 from variantbench.plugins.errors import UserError

@@ -16,8 +16,8 @@ import pytest
 from variantbench.benchmarks.gsm import load_items, wordlists
 from variantbench.benchmarks.gsm.apple import AnnotatedTemplate, final_answer, read_annotated
 from variantbench.benchmarks.gsm.domains import Draw, Mode
-from variantbench.benchmarks.gsm.expressions import Expression, compile_expression
 from variantbench.benchmarks.gsm.exact import parse_number
+from variantbench.benchmarks.gsm.expressions import Expression, compile_expression
 from variantbench.benchmarks.gsm.sampler import Sampler
 from variantbench.benchmarks.gsm.template import kinds_of
 from variantbench.plugins.errors import UserError

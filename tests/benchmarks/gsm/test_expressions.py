@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from variantbench.benchmarks.gsm.exact import parse_number, show, show_mixed, show_money
 from variantbench.benchmarks.gsm.expressions import (
     ExpressionError,
     InexactError,
     Kind,
     compile_expression,
 )
-from variantbench.benchmarks.gsm.exact import parse_number, show, show_mixed, show_money
 
 KINDS = {"n": Kind.NUMBER, "k": Kind.NUMBER, "frac": Kind.NUMBER, "unit": Kind.TEXT, "day": Kind.TEXT}
 VALUES: dict[str, Any] = {"n": 12, "k": 5, "frac": Fraction(2, 3), "unit": "feet", "day": "Monday"}
