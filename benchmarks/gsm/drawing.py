@@ -33,15 +33,15 @@ class Component:
         """Whether a draw can fail at all."""
         return not all(isinstance(step, Bind) for step in self._steps)
 
-    def draw(self, env: Env, shown: Shown, below: Below, tries: int) -> bool:
-        """Add valid values to `env` and `shown`; False if `tries` draws found none."""
-        for _ in range(tries):
+    def draw(self, env: Env, shown: Shown, below: Below, tries: int) -> int:
+        """Add valid values to `env` and `shown`; returns the number of draws it took, 0 if `tries` found none."""
+        for count in range(1, tries + 1):
             for run in self._runs:
                 if not run(env, shown, below):
                     break
             else:
-                return True
-        return False
+                return count
+        return 0
 
     def is_hard(self, tries: int, wanted: int, below: Below) -> bool:
         """Whether fewer than `wanted` of `tries` single draws succeed."""

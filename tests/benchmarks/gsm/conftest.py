@@ -18,6 +18,11 @@ def apple() -> Path:
 
 
 @pytest.fixture(scope="session")
+def gsm8k() -> Path:
+    return _shared("data/gsm8k/test.jsonl")
+
+
+@pytest.fixture(scope="session")
 def gamma_cases() -> Path:
     return _shared("reference/glmm/stats/gamma_cases.json")
 

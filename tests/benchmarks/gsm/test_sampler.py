@@ -202,6 +202,15 @@ def test_an_unsatisfiable_template_says_so_in_bounded_time(write: Write) -> None
     assert time.perf_counter() - start < 5
 
 
+def test_an_answer_that_is_never_exact_says_so_in_bounded_time(write: Write) -> None:
+    template = write("['a * b == 7100']", base="a = 71\nb = 100", a="range(1, 9999)", b="range(1, 9999)")
+    never = replace(template, answer=compile_expression("int(a / 10007)", kinds_of(template.draws), strict=True))
+    start = time.perf_counter()
+    with pytest.raises(UserError, match="no values found in 200000 tries that meet all conditions and give an exact"):
+        next(Sampler(never).instances(0, "x"))
+    assert time.perf_counter() - start < 5
+
+
 def test_too_few_questions_are_told(write: Write) -> None:
     sampler = Sampler(write("[]", base="a = 1", a="range(0, 9)"))
     with pytest.raises(UserError, match="no new question in 2000 draws after 8 different ones"):

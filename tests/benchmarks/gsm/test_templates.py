@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import statistics
 import time
@@ -209,6 +210,25 @@ def test_gamma_of_the_variants_is_comparable_with_gsm_symbolic(
     assert 4.3 < statistics.mean(values) < 5.3
     assert 1.5 < deciles[0] < 3
     assert 6.5 < deciles[-1] < 9
+
+
+def word_runs(text: str, length: int) -> set[tuple[str, ...]]:
+    words = re.findall(r"[a-z]+|\d+", text.lower())
+    return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}
+
+
+def test_no_eight_words_in_a_row_are_from_gsm8k_or_apples_release(
+    gsm8k: Path, apple: Path, drawn: dict[str, tuple[Template, list[Instance]]]
+) -> None:
+    foreign = [json.loads(line)["question"] for line in gsm8k.read_text(encoding="utf-8").splitlines()]
+    published = apple / "generated_data" / "GSM_p2.jsonl"
+    foreign += [json.loads(line)["question"] for line in published.read_text(encoding="utf-8").splitlines()]
+    foreign += [item.question for item in load_items(f"apple:{apple}@p1", variants_per_template=2)]
+    known = set().union(*(word_runs(question, 8) for question in foreign))
+    assert len(known) > 50_000
+    for template, instances in drawn.values():
+        for question in [template.base.question, *(instance.question for instance in instances[:5])]:
+            assert not word_runs(question, 8) & known, (template.id, question)
 
 
 def test_loading_all_of_it_is_fast() -> None:
