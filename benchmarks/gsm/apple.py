@@ -1,8 +1,8 @@
 """Reader of Apple's annotated templates (GSM-Symbolic release), their irregularities included.
 
 The form is described in `../shared/data/TEMPLATE-LANGUAGE.md`. None of Apple's files is part of this project; this
-reads them from a checkout that the user names. The label of an instance is the ``####`` expression of the worked answer,
-as in the published data; where ``#answer`` differs it is ``#answer`` that is wrong.
+reads them from a checkout that the user names. The label of an instance is the ``####`` expression of the worked
+answer, as in the published data; where ``#answer`` differs it is ``#answer`` that is wrong.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Draw, read_draw
+from variantbench.benchmarks.gsm.exact import exact_text, parse_number
 from variantbench.benchmarks.gsm.expressions import Expression, ExpressionError, Kind, compile_expression
 from variantbench.benchmarks.gsm.label_notes import template_notes
-from variantbench.benchmarks.gsm.numbers import exact_text, parse_number
 from variantbench.benchmarks.gsm.rendering import read_question, read_solution
 from variantbench.benchmarks.gsm.template import Base, Template, kinds_of
 from variantbench.plugins.datatypes import text_hash
@@ -29,7 +29,7 @@ FLOORED = frozenset({"p1/0046", "p2/0046"})
 
 _HEADER = re.compile(r"^#(init|conditions|answer)[ \t]*[:=]", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{([^{},]*),([^{}]*)\}")
-_NOTE = re.compile(r"<<.*?>>?(?![>=])", re.DOTALL)
+_NOTE = re.compile(r"<<.*?(?:>>|>(?!>))", re.DOTALL)  # one note is closed by a single >
 _FINAL = re.compile(r"####\s*\{(.*)\}\s*\Z")
 _NAMES = re.compile(r"\A\s*-?\s*(\$?)\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*=(?!=)(.*)\Z", re.DOTALL)
 
@@ -105,7 +105,9 @@ class _Reader:
         sections = dict(zip(parts[1::2], parts[2::2], strict=True))
         for needed in ("init", "answer"):
             if needed not in sections:
-                raise self.fail("", f"section #{needed} is missing; needed are #init: and #answer:, allowed is #conditions:")
+                raise self.fail(
+                    "", f"section #{needed} is missing; needed are #init: and #answer:, allowed is #conditions:"
+                )
         return parts[0], sections
 
     def draws(self, section: str) -> tuple[Draw, ...]:
@@ -114,7 +116,9 @@ class _Reader:
         for line in filter(str.strip, section.splitlines()):
             match = _NAMES.match(line)
             if match is None:
-                raise self.fail(line, f"init line {line.strip()[:60]!r}; '- name = domain' or '- $name = domain' is allowed")
+                raise self.fail(
+                    line, f"init line {line.strip()[:60]!r}; '- name = domain' or '- $name = domain' is allowed"
+                )
             names = tuple(name.strip() for name in match[2].split(","))
             try:
                 found[names] = read_draw(names, match[3], value=bool(match[1]))

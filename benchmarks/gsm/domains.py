@@ -1,8 +1,8 @@
 """Domains: what a variable of a template may be, read from expressions such as ``sample(names, 2)`` or ``range(2, 9)``.
 
 Apple's forms are all understood (`../shared/data/TEMPLATE-LANGUAGE.md`, 3.1); ours adds `prices(a, b, step)`, whose
-amounts print with two decimals. Nothing is evaluated but the functions below. Repetition (``list * 3``), ``shuffle_list``
-and ``list`` change nothing, because one element is drawn uniformly from the distinct elements.
+amounts print with two decimals. Nothing is evaluated but the functions below. Repetition (``list * 3``),
+``shuffle_list`` and ``list`` change nothing, because one element is drawn uniformly from the distinct elements.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from enum import Enum
 from fractions import Fraction
 
 from variantbench.benchmarks.gsm import wordlists
+from variantbench.benchmarks.gsm.exact import Number, normal, show, show_float, show_money
 from variantbench.benchmarks.gsm.expressions import ExpressionError, exact_literal, parse
-from variantbench.benchmarks.gsm.numbers import Number, normal, show, show_float, show_money
 
 MAX_SIZE = 100_000
 
@@ -79,7 +79,9 @@ def read_draw(names: Sequence[str], source: str, *, value: bool = False) -> Draw
             raise ExpressionError(f"{name!r} is not a variable name; letters, digits and _ are allowed")
     mode, count, tree = _split_sampling(parse(source))
     if count != len(names):
-        raise ExpressionError(f"{len(names)} names ({', '.join(names)}) for {count} drawn element(s) in {source.strip()!r}")
+        raise ExpressionError(
+            f"{len(names)} names ({', '.join(names)}) for {count} drawn element(s) in {source.strip()!r}"
+        )
     domain = _build(tree)
     if value and not domain.is_number:
         raise ExpressionError(f"value variable {names[0]!r} has a domain of words: {source.strip()!r}")

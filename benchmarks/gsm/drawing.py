@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Domain, Draw, Mode
+from variantbench.benchmarks.gsm.exact import Number, normal
 from variantbench.benchmarks.gsm.expressions import InexactError
-from variantbench.benchmarks.gsm.numbers import Number, normal
 from variantbench.benchmarks.gsm.planning import Bind, Check, Solve, Step
 
 MAX_TABLE = 30_000
@@ -33,19 +33,23 @@ class Component:
         """Whether a draw can fail at all."""
         return not all(isinstance(step, Bind) for step in self._steps)
 
-    def draw(self, env: Env, shown: Shown, below: Below, tries: int) -> bool:
-        """Add valid values to `env` and `shown`; False if `tries` draws found none."""
-        for _ in range(tries):
+    def draw(self, env: Env, shown: Shown, below: Below, tries: int) -> int:
+        """Add valid values to `env` and `shown`; returns the number of draws it took, 0 if `tries` found none."""
+        for count in range(1, tries + 1):
             for run in self._runs:
                 if not run(env, shown, below):
                     break
             else:
-                return True
-        return False
+                return count
+        return 0
 
-    def accepted(self, tries: int, below: Below) -> int:
-        """How many of `tries` single draws succeed."""
-        return sum(self.draw({}, {}, below, 1) for _ in range(tries))
+    def is_hard(self, tries: int, wanted: int, below: Below) -> bool:
+        """Whether fewer than `wanted` of `tries` single draws succeed."""
+        for _ in range(tries):
+            wanted -= self.draw({}, {}, below, 1)
+            if not wanted:
+                return False
+        return True
 
     def tabulated(self) -> Component:
         """The same distribution, drawn from a list of all valid beginnings (of at most 30,000 raw combinations)."""
@@ -192,7 +196,7 @@ def _index_in_range(value: Number, numbers: Any) -> int | None:
 
 
 def _check(evaluate: Callable[[Env], bool]) -> Run:
-    def run(env: Env, shown: Shown, _: Below) -> bool:
+    def run(env: Env, _shown: Shown, _below: Below) -> bool:
         try:
             return evaluate(env)
         except (ZeroDivisionError, InexactError):

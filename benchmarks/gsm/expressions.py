@@ -1,8 +1,9 @@
 """Expressions of the template language: parsed once through a whitelist, evaluated exactly.
 
-The text is parsed with ``ast`` and every node is translated into a closure of ours; nothing is ever handed to ``eval``
-or ``exec``. Kinds (number, text, truth) are checked while compiling, so a template cannot fail half-way through a run on
-a type. Numbers are ``int`` and ``Fraction``: ``/`` of integers is exact, decimal literals are read as decimals.
+The text is parsed with ``ast`` and every node is translated into a closure of ours; nothing is ever handed to
+``eval`` or ``exec``. Kinds (number, text, truth) are checked while compiling, so a template cannot fail half-way
+through a run on a type. Numbers are ``int`` and ``Fraction``: ``/`` of integers is exact, decimal
+literals are read as decimals.
 
 Limits keep a hostile template from hanging the reader: length, depth, size of literals, and of powers.
 """
@@ -121,8 +122,9 @@ class _Compiler:
         method: Callable[[Any], Typed] | None = getattr(self, f"visit_{type(node).__name__.lower()}", None)
         if method is None:
             raise ExpressionError(
-                f"{ast.unparse(node)[:60]!r} ({type(node).__name__}) is not allowed; allowed are numbers, texts, names, "
-                "arithmetic, comparisons, and/or/not, 'a if c else b' and the functions " + ", ".join(functions.TABLE)
+                f"{ast.unparse(node)[:60]!r} ({type(node).__name__}) is not allowed; allowed are numbers, texts, "
+                "names, arithmetic, comparisons, and/or/not, 'a if c else b' and the functions "
+                + ", ".join(functions.TABLE)
             )
         return method(node)
 
@@ -217,7 +219,7 @@ class _Compiler:
                 f"call {ast.unparse(node)[:60]!r} is not allowed; allowed are "
                 + ", ".join(f"{key} with {_either(value.arity)}" for key, value in functions.TABLE.items())
             )
-        call = functions.exact_int if self.strict and name == "int" else entry.call
+        call: Callable[..., Any] = functions.exact_int if self.strict and name == "int" else entry.call
         arguments = tuple(self.number(argument) for argument in node.args)
         kind = Kind(entry.yields)
         if name == "is_int" and isinstance(node.args[0], ast.BinOp) and isinstance(node.args[0].op, ast.Div):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from variantbench.benchmarks.gsm.numbers import Number, normal, show_mixed, show_money
+from variantbench.benchmarks.gsm.exact import Number, normal, show_mixed, show_money
 
 MAX_BITS = 4_096
 
@@ -25,7 +25,7 @@ def divide(left: Number, right: Number) -> Number:
     if isinstance(left, int) and isinstance(right, int):
         quotient, rest = divmod(left, right)
         return Fraction(left, right) if rest else quotient
-    return left / right
+    return Fraction(left) / right
 
 
 def power(base: Number, exponent: Number) -> Number:

@@ -21,16 +21,19 @@ import re
 
 _TOKEN = re.compile(
     r"""
+    (?=\.?\d)                                 # quick refusal elsewhere
+    (?:
     (?:\d+[ ])?\d+(?:/\d+)+                     # fraction, mixed number, date
   | (?P<number>
         (?:\d{1,3}(?:,\d{3})+(?![\d])           # 1,234
          | \d{1,3}(?:[ ]\d{3})+(?![\d])         # 400 000
          | \d+)?
         (?P<decimals>(?:\.\d+)*)
-    )
+    ))
     """,
     re.VERBOSE,
 )
+_WHOLE_DECIMALS = re.compile(r"\.0+")
 _CODE_NUMBER = re.compile(r"\d*\.?\d+")
 _LONG = 300
 
@@ -48,13 +51,13 @@ def integers(question: str) -> list[str]:
         if not number:
             continue
         whole = number[: len(number) - len(decimals)]
-        if whole and re.fullmatch(r"(\.0+)?", decimals):
-            found.append(re.sub(r"[ ,]", "", whole))
+        if whole and (not decimals or _WHOLE_DECIMALS.fullmatch(decimals)):
+            found.append(whole.replace(",", "").replace(" ", ""))
     return found
 
 
 def gamma_code(question: str) -> float | None:
-    """The study's code: every match of ``\\d*\\.?\\d+`` that is whole as a float, log10 summed, 0 adding nothing.
+    r"""The study's code: every match of ``\d*\.?\d+`` that is whole as a float, log10 summed, 0 adding nothing.
 
     None for a question without digits, where the code has NaN and its mixed model drops the row.
     """

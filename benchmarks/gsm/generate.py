@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from variantbench.benchmarks.gsm.exact import exact_text
 from variantbench.benchmarks.gsm.gamma import covariates
 from variantbench.benchmarks.gsm.items import check_counts, instances_of, item_id, read_any, read_folder
-from variantbench.benchmarks.gsm.numbers import exact_text
 from variantbench.benchmarks.gsm.sampler import GENERATOR_VERSION
 from variantbench.benchmarks.gsm.template import Template
 from variantbench.plugins.errors import UserError
@@ -29,7 +29,9 @@ def generate(templates: Path, *, per_template: int, seed: int, output: Path) -> 
     """
     check_counts(per_template, seed)
     if not templates.exists():
-        raise UserError(f"{templates}: no such file or folder; a template (*.toml, *.json) or a folder of them is needed")
+        raise UserError(
+            f"{templates}: no such file or folder; a template (*.toml, *.json) or a folder of them is needed"
+        )
     if not templates.is_dir() and templates.suffix not in (".toml", ".json"):
         raise UserError(f"{templates}: a template is a *.toml (ours) or *.json (Apple's) file")
     read = read_folder(templates) if templates.is_dir() else (read_any(templates),)

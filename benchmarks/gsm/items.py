@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from variantbench.benchmarks.gsm.apple import read_annotated
+from variantbench.benchmarks.gsm.exact import exact_text
 from variantbench.benchmarks.gsm.gamma import covariates
 from variantbench.benchmarks.gsm.label_notes import row_notes
-from variantbench.benchmarks.gsm.numbers import exact_text
 from variantbench.benchmarks.gsm.sampler import GENERATOR_VERSION, Instance, Sampler, stream
 from variantbench.benchmarks.gsm.template import Template, read_template
 from variantbench.plugins.datatypes import Item

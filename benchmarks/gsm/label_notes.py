@@ -1,8 +1,8 @@
 """Known troubles of the labels and wordings in Apple's release and GSM8K, carried as notes on the items.
 
-Facts from `../shared/data/KNOWN-LABEL-ISSUES.md` and `TEMPLATE-LANGUAGE.md`, section 8. A note that starts with ``label:``
-means that the label of the item may be wrong; ``wording:`` that the question is ambiguous or ungrammatical while its label
-stands. Reports can show results with and without the items that carry a ``label:`` note.
+Facts from `../shared/data/KNOWN-LABEL-ISSUES.md` and `TEMPLATE-LANGUAGE.md`, section 8. A note that starts with
+``label:`` means that the label of the item may be wrong; ``wording:`` that the question is ambiguous or ungrammatical
+while its label stands. Reports can show results with and without the items that carry a ``label:`` note.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _PUBLISHED_NOTES: dict[str, tuple[str, ...]] = {
     "p1/0018": ("label: two of the items may be the same",),
     "p1/0025": ("label: truncated in about 40 % of instances",),
     "p1/0076": ("label: truncated in about 19 % of instances",),
+    "p2/0018": ("label: two of the items may be the same",),
     "p2/0006": ("label: fractional counts of fruit, floored, in some instances",),
 }
 _GSM8K_ROWS: dict[int, str] = {

@@ -147,10 +147,10 @@ class _Component:
             waiting.extend(self.solved[name].names - {name} if name in self.solved else self.draws[name].names)
         return found
 
-    def cost(self, condition: Expression) -> float:
-        """The logarithm of the number of combinations to be drawn before a condition can be tested."""
+    def cost(self, condition: Expression) -> int:
+        """The number of combinations to be drawn before a condition can be tested (exact: it decides the order)."""
         names = self.needs(condition.names) - self.solved.keys()
-        return sum(math.log2(len(self.draws[name].domain)) for name in names)
+        return math.prod(len(self.draws[name].domain) for name in names)
 
     def steps(self) -> tuple[Step, ...]:
         while self.pending:
@@ -198,5 +198,3 @@ class Shape(Enum):
     FREE = auto()
     LINEAR = auto()
     OTHER = auto()
-
-

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from variantbench.benchmarks.gsm.exact import show
 from variantbench.benchmarks.gsm.expressions import (
     Environment,
     Expression,
@@ -13,7 +14,6 @@ from variantbench.benchmarks.gsm.expressions import (
     Kind,
     compile_expression,
 )
-from variantbench.benchmarks.gsm.numbers import show
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _SENTENCE_END = re.compile(r"[.!?][\"']? +$")
@@ -69,7 +69,9 @@ def read_question(text: str, known: Callable[[str], bool]) -> QuestionText:
     for name in names:
         if not known(name):
             raise ExpressionError(f"placeholder {{{name}}} is no variable of the template's init")
-    capitals = tuple(piece == "" and i == 0 or bool(_SENTENCE_END.search(piece)) for i, piece in enumerate(pieces[:-1]))
+    capitals = tuple(
+        (piece == "" and i == 0) or bool(_SENTENCE_END.search(piece)) for i, piece in enumerate(pieces[:-1])
+    )
     return QuestionText(pieces, names, capitals)
 
 

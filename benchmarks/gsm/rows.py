@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.apple import final_answer
+from variantbench.benchmarks.gsm.exact import exact_text, parse_number
 from variantbench.benchmarks.gsm.gamma import covariates
 from variantbench.benchmarks.gsm.items import item_id
 from variantbench.benchmarks.gsm.label_notes import row_notes, template_notes
-from variantbench.benchmarks.gsm.numbers import exact_text, parse_number
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.errors import UserError
 
@@ -31,7 +31,7 @@ _SAFE = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def read_jsonl(path: Path) -> Iterator[Located]:
-    """The objects of a JSONL file, each with its ``file:line``. Numbers with decimals stay text, so nothing is rounded."""
+    """The objects of a JSONL file, each with its ``file:line``. Decimals stay text, so nothing is rounded."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -68,7 +68,9 @@ def _own_item(where: str, row: Mapping[str, Any], source: str) -> Item:
     name = _field(where, row, "id", str) if "id" in row else item_id(group, variant)
     notes = _field(where, row, "notes", list) if "notes" in row else []
     if variant < 0 or not question:
-        raise UserError(f"{where}: variant {variant}, question {question[:40]!r}; a variant from 0 and a text are needed")
+        raise UserError(
+            f"{where}: variant {variant}, question {question[:40]!r}; a variant from 0 and a text are needed"
+        )
     for text in (group, name):
         if not _SAFE.fullmatch(text):
             raise UserError(f"{where}: {text!r} cannot be part of a case name; letters, digits, _ . - are allowed")
@@ -88,11 +90,11 @@ def _field(where: str, row: Mapping[str, Any], key: str, wanted: type) -> Any:
 def _target(where: str, row: Mapping[str, Any]) -> str:
     value = row.get("target")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise UserError(f"{where}: 'target' is {value!r:.60}; a number or text such as \"18\" or \"7/2\" is needed")
+        raise UserError(f'{where}: \'target\' is {value!r:.60}; a number or text such as "18" or "7/2" is needed')
     try:
         return exact_text(parse_number(str(value)))
     except ValueError as error:
-        raise UserError(f"{where}: 'target': {error}; a number or text such as \"18\" or \"7/2\" is needed") from error
+        raise UserError(f'{where}: \'target\': {error}; a number or text such as "18" or "7/2" is needed') from error
 
 
 def published_items(rows: Iterable[Located], subset: str, source: str) -> dict[str, list[Item]]:
@@ -107,8 +109,10 @@ def published_items(rows: Iterable[Located], subset: str, source: str) -> dict[s
             notes = template_notes(f"{subset}/{group}", published=True)
             question = " ".join(str(row["question"]).split())
         except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{where}: not a row of Apple's release ({error!r}); id, instance, question, answer, "
-                            "original_id, original_question and original_answer are needed") from error
+            raise UserError(
+                f"{where}: not a row of Apple's release ({error!r}); id, instance, question, answer, "
+                "original_id, original_question and original_answer are needed"
+            ) from error
         groups[group].append(_item(item_id(group, variant), group, variant, question, target, notes, source))
     return {group: sorted(groups[group], key=lambda item: item.variant) for group in sorted(groups)}
 
@@ -119,9 +123,7 @@ def _original(row: Mapping[str, Any], group: str, source: str) -> Item:
     return _item(item_id(group, 0), group, 0, question, target, row_notes(int(row["original_id"])), source)
 
 
-def _item(
-    name: str, group: str, variant: int, question: str, target: str, notes: tuple[str, ...], source: str
-) -> Item:
+def _item(name: str, group: str, variant: int, question: str, target: str, notes: tuple[str, ...], source: str) -> Item:
     return Item(
         id=name,
         benchmark="gsm",

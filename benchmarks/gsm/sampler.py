@@ -10,8 +10,8 @@ one, a rejected draw starts again from nothing, which is plain rejection and hen
 and leave the distribution as it is. A condition is tested as soon as its variables are bound: an early rejection is
 still a rejection. An equation linear in a variable gives that variable its value, where the coefficient cannot be zero
 and the domain holds each number once: then each draw of the others has at most one solution, and all solutions stay
-equally likely (``x % k == 0`` is a test, never an equation to solve). Where hardly any draw is accepted, the valid values
-of the first few variables are listed once, and draws start from that list.
+equally likely (``x % k == 0`` is a test, never an equation to solve). Where hardly any draw is accepted, the valid
+values of the first few variables are listed once, and draws start from that list.
 
 Reproducibility. A stream is ``random.Random`` (Mersenne Twister) seeded by the sha256 of (generator version, seed,
 set, template id), used only through ``getrandbits``, whose values no Python version changes. The first n instances do
@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from variantbench.benchmarks.gsm.drawing import Below, Component
+from variantbench.benchmarks.gsm.exact import Number, normal
 from variantbench.benchmarks.gsm.expressions import InexactError
-from variantbench.benchmarks.gsm.numbers import Number, normal
 from variantbench.benchmarks.gsm.planning import plan
 from variantbench.benchmarks.gsm.template import Template
 from variantbench.plugins.errors import UserError
@@ -74,48 +74,52 @@ class Sampler:
 
     def draw(self, below: Below) -> Instance:
         """One valid instance. Raises `UserError` when 200,000 tries find none."""
-        answer = self.template.answer.evaluate
-        for _ in range(MAX_REPEATS):
-            env: dict[str, Any] = {}
-            shown: dict[str, str] = {}
-            for component in self._components:
-                self._draw_component(component, env, shown, below)
-            try:
-                value = answer(env)
-            except (InexactError, ZeroDivisionError):
-                continue
-            return Instance(env, shown, self.template.question.render(env, shown), normal(value))
-        raise UserError(f"{self.template.path}: {MAX_REPEATS} draws gave no exact answer; add a condition such as is_int(...)")
+        return self._draw(below, MAX_TRIES)[0]
 
     def instances(self, seed: int, scope: str) -> Iterator[Instance]:
-        """Instances with different questions, none of them the base question, without end."""
+        """Instances with different questions, none of them the base question, without end.
+
+        Raises `UserError` when 2,000 instances or 200,000 tries in a row give no new question.
+        """
         below = stream(seed, f"{scope}/{self.template.id}")
         seen = {self.template.base.question}
-        repeats = 0
-        while repeats < MAX_REPEATS:
-            instance = self.draw(below)
+        repeats, left = 0, MAX_TRIES
+        while repeats < MAX_REPEATS and left > 0:
+            instance, left = self._draw(below, left)
             if instance.question in seen:
                 repeats += 1
                 continue
-            repeats = 0
+            repeats, left = 0, MAX_TRIES
             seen.add(instance.question)
             yield instance
         raise UserError(
-            f"{self.template.path}: no new question in {MAX_REPEATS} draws after {len(seen) - 1} different ones; ask for "
-            "fewer variants a template or widen its domains"
+            f"{self.template.path}: no new question in {MAX_REPEATS} draws after {len(seen) - 1} different ones; ask "
+            "for fewer variants a template or widen its domains"
+        )
+
+    def _draw(self, below: Below, left: int) -> tuple[Instance, int]:
+        """One valid instance, and what it left of the `left` tries it was allowed."""
+        while left > 0:
+            env: dict[str, Any] = {}
+            shown: dict[str, str] = {}
+            for component in self._components:
+                tries = component.draw(env, shown, below, left)
+                left = left - tries if tries else 0
+                if not tries:
+                    break
+            else:
+                try:
+                    value = normal(self.template.answer.evaluate(env))
+                except (InexactError, ZeroDivisionError):
+                    continue
+                return Instance(env, shown, self.template.question.render(env, shown), value), left
+        raise UserError(
+            f"{self.template.path}: no values found in {MAX_TRIES} tries that meet all conditions and give an exact "
+            "answer; widen the domains or drop a condition"
         )
 
     def _prepare(self, component: Component) -> Component:
         below = stream(0, f"probe/{self.template.id}")
-        if component.is_checked and component.accepted(PROBE_TRIES, below) < PROBE_ACCEPTED:
+        if component.is_checked and component.is_hard(PROBE_TRIES, PROBE_ACCEPTED, below):
             return component.tabulated()
         return component
-
-    def _draw_component(
-        self, component: Component, env: dict[str, Any], shown: dict[str, str], below: Below
-    ) -> None:
-        if not component.draw(env, shown, below, MAX_TRIES):
-            raise UserError(
-                f"{self.template.path}: no values found in {MAX_TRIES} tries that meet all conditions; widen the domains "
-                "or drop a condition"
-            )

@@ -42,7 +42,7 @@ class Source:
 
 def parse_source(text: str) -> Source:
     """Read the name of a source. Raises `UserError` that lists what is allowed."""
-    kind, colon, rest = text.partition(":")
+    kind, _, rest = text.partition(":")
     if text == "builtin":
         return Source("builtin")
     if kind == "jsonl" and rest:
@@ -83,17 +83,13 @@ def load_items(
     return _generated(HERE / "templates", "builtin", "gsm", variants_per_template, seed, sample)
 
 
-def load_easy_items(
-    *, variants_per_template: int = 50, seed: int = 0, sample: int | None = None
-) -> tuple[Item, ...]:
+def load_easy_items(*, variants_per_template: int = 50, seed: int = 0, sample: int | None = None) -> tuple[Item, ...]:
     """The items of the easy set (one or two steps, small numbers), which is never mixed with the main one."""
     check_counts(variants_per_template, seed)
     return _generated(HERE / "easy", "easy", "easy", variants_per_template, seed, sample)
 
 
-def _generated(
-    folder: Path, scope: str, benchmark: str, count: int, seed: int, sample: int | None
-) -> tuple[Item, ...]:
+def _generated(folder: Path, scope: str, benchmark: str, count: int, seed: int, sample: int | None) -> tuple[Item, ...]:
     return tuple(
         item
         for template, notes in draw_groups(read_folder(folder), sample, seed)
@@ -128,8 +124,8 @@ def _apple(source: Source, count: int, seed: int, sample: int | None) -> tuple[I
     templates = source.path / "templates" / folder
     if not templates.is_dir():
         raise UserError(
-            f"apple:{source.path}: neither {published.relative_to(source.path)} nor {templates.relative_to(source.path)}/ "
-            "is there; give a checkout of github.com/apple/ml-gsm-symbolic"
+            f"apple:{source.path}: neither generated_data/{published.name} nor templates/{folder}/ is "
+            "there; give a checkout of github.com/apple/ml-gsm-symbolic"
         )
     return _generated(templates, f"apple:{source.subset}", "gsm", count, seed, sample)
 
@@ -146,8 +142,8 @@ def _hub_rows(source: Source) -> tuple[Iterator[tuple[str, Any]], str]:
         return ((f"{HUB_DATASET}[{i}]", dict(row)) for i, row in enumerate(table)), revision
     except Exception as error:  # the libraries' network errors have no common base
         raise UserError(
-            f"source 'hub': {HUB_DATASET} cannot be loaded ({type(error).__name__}: {error}); offline, name a revision that "
-            f"is in the cache (hub:{source.subset}@REVISION), or use builtin or apple:PATH"
+            f"source 'hub': {HUB_DATASET} cannot be loaded ({type(error).__name__}: {error}); offline, name a "
+            f"revision that is in the cache (hub:{source.subset}@REVISION), or use builtin or apple:PATH"
         ) from error
 
 

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Draw, Mode, read_draw
+from variantbench.benchmarks.gsm.exact import exact_text
 from variantbench.benchmarks.gsm.expressions import Expression, ExpressionError, InexactError, Kind, compile_expression
-from variantbench.benchmarks.gsm.numbers import exact_text
 from variantbench.benchmarks.gsm.rendering import QuestionText, SolutionText, fields_of, read_question, read_solution
 from variantbench.plugins.datatypes import text_hash
 from variantbench.plugins.errors import UserError
@@ -39,11 +39,12 @@ OPTIONAL = ("conditions", "notes")
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The known question of a template, its answer as exact text, and its worked solution."""
+    """The known question of a template, its answer as exact text, its worked solution, and (ours only) its values."""
 
     question: str
     target: str
     solution: str
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,14 @@ def kinds_of(draws: tuple[Draw, ...]) -> dict[str, Kind]:
 
 
 def fail(path: Path, source: str, found: str, problem: object) -> UserError:
-    """The error for a malformed template: file, line of `found`, what was found and what is allowed."""
+    """The error for a malformed template: file, line of `found` (quoted, else anywhere), problem."""
     lines = source.splitlines()
     wanted = found.strip().splitlines()[0] if found.strip() else ""
-    number = next((i for i, line in enumerate(lines, 1) if wanted and wanted in line), 1)
-    return UserError(f"{path}:{number}: {problem}")
+    for form in (f'"{wanted}"', f"'{wanted}'", wanted):
+        number = next((i for i, line in enumerate(lines, 1) if wanted and form in line), None)
+        if number is not None:
+            return UserError(f"{path}:{number}: {problem}")
+    return UserError(f"{path}:1: {problem}")
 
 
 def read_template(path: Path) -> Template:
@@ -94,12 +98,14 @@ def _check_keys(path: Path, source: str, table: Mapping[str, Any]) -> None:
     for key, value in table.items():
         if key not in REQUIRED + OPTIONAL:
             raise fail(path, source, key, f"unknown key {key!r}; allowed are {', '.join(REQUIRED + OPTIONAL)}")
-        wanted: type = dict if key in ("init", "base") else list if key in OPTIONAL else str
-        if not isinstance(value, wanted) or (wanted is list and not all(isinstance(entry, str) for entry in value)):
-            raise fail(path, source, key, f"{key!r} is {value!r:.60}; a {_TYPES[wanted]} is needed")
-
-
-_TYPES = {dict: "table", list: "list of texts", str: "text"}
+        if key in ("init", "base"):
+            right, wanted = isinstance(value, dict), "table"
+        elif key in OPTIONAL:
+            right, wanted = isinstance(value, list) and all(isinstance(entry, str) for entry in value), "list of texts"
+        else:
+            right, wanted = isinstance(value, str), "text"
+        if not right:
+            raise fail(path, source, key, f"{key!r} is {value!r:.60}; a {wanted} is needed")
 
 
 class _Reader:
@@ -177,7 +183,7 @@ class _Reader:
             target = exact_text(answer.evaluate(env))
         except (ZeroDivisionError, InexactError) as error:
             raise fail(self.path, self.source, "[base]", f"the base values have no exact answer: {error}") from error
-        return Base(question.render(env, shown), target, solution.render(env, shown))
+        return Base(question.render(env, shown), target, solution.render(env, shown), env)
 
     def base_values(self, draws: tuple[Draw, ...]) -> tuple[dict[str, Any], dict[str, str]]:
         given: Mapping[str, object] = self.table["base"]

@@ -1,6 +1,6 @@
 """The named lists that templates draw from: names, places, goods, and words for numbers. All written for this project.
 
-Name lists hold given names used for one gender only in most places, so that pronouns agree; no name is in both.
+Name lists hold given names used for one gender, so that pronouns agree; no name is in both.
 Lists of goods hold singulars that form their plural with a plain ``s``. Lists of pairs give (text, exact number).
 """
 
@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from variantbench.benchmarks.gsm.numbers import Number
+from variantbench.benchmarks.gsm.exact import Number
 
-NAMES_FEMALE = tuple(
-    """Amara Ingrid Leila Noor Saoirse Mei Yuki Priya Zofia Elif Chiara Anneke Marta Lucia Fatima Hana Greta Ximena Aisha
-    Olena Rosalind Tamsin Beatriz Ludmila Nadia Kavya Sunniva Thandiwe Maren Paloma Esther Giulia Wanjiru Ilse Camille
-    Dorothea Salome Anjali Birgit Fiorella""".split()
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+NAMES_FEMALE = _words(
+    """Amara Ingrid Leila Noor Saoirse Mei Yuki Priya Zofia Elif Chiara Anneke Marta Lucia Fatima Hana Greta Ximena
+    Aisha Olena Rosalind Tamsin Beatriz Ludmila Nadia Kavya Sunniva Thandiwe Maren Paloma Esther Giulia Wanjiru Ilse
+    Camille Dorothea Salome Anjali Birgit Fiorella"""
 )
-NAMES_MALE = tuple(
+NAMES_MALE = _words(
     """Anders Kofi Mateo Dmitri Rafael Tariq Hiroshi Lars Emeka Pavel Giorgio Sanjay Bartek Cillian Yusuf Diego Marek
     Stefan Nikolai Oskar Thabo Wei Arjun Fergus Henrik Ivan Jamal Kenji Leandro Murat Nils Omar Piotr Quentin Ruben
-    Sven Tomasz Viktor Zoltan Baptiste""".split()
+    Sven Tomasz Viktor Zoltan Baptiste"""
 )
-CITIES = tuple(
-    "Lisbon Nairobi Osaka Bergen Quito Tunis Hobart Krakow Leeds Montreal Denver Pune Cusco Ghent Antwerp".split()
-)
-SURNAMES = tuple("Okafor Lindgren Moreau Takeda Alvarez Novak Haddad Petersen Banerjee Keane Duarte Voss".split())
+CITIES = _words("Lisbon Nairobi Osaka Bergen Quito Tunis Hobart Krakow Leeds Montreal Denver Pune Cusco Ghent Antwerp")
 SCHOOLS = ("Hillcrest School", "Riverbend School", "Maple Grove School", "Northfield School", "Lakeside School")
 SPORTS = ("football", "tennis", "basketball", "volleyball", "hockey", "rugby", "cricket", "badminton", "handball")
 FRUITS = ("apple", "pear", "plum", "mango", "lemon", "orange", "banana", "apricot", "melon", "lime", "fig", "kiwi")
@@ -39,14 +41,16 @@ LENGTHS_LARGE = ("mile", "kilometer")
 STATIONERY = ("pencil", "notebook", "eraser", "marker", "folder", "crayon", "ruler", "sticker", "postcard", "envelope")
 PASTRIES = ("muffin", "bagel", "scone", "cupcake", "pretzel", "doughnut", "croissant", "cookie")
 TOYS = ("marble", "kite", "puzzle", "yo-yo", "balloon", "spinning top", "toy car", "building block")
-VEGETABLES = ("carrot", "onion", "cucumber", "turnip", "pumpkin", "beetroot", "pepper", "leek")
 FLOWERS = ("rose", "tulip", "lily bulb", "sunflower", "marigold", "carnation", "geranium", "violet")
 HOBBIES = ("stamp", "coin", "seashell", "comic book", "trading card", "badge", "key ring", "model plane")
 CRAFTS = ("scarf pin", "bracelet", "candle", "necklace", "clay pot", "lantern", "basket", "wooden spoon")
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
-_UNITS += "seventeen eighteen nineteen".split()
-_TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+_UNITS = _words(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+)
+_ORDINALS = ("half", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_TENS = _words("zero ten twenty thirty forty fifty sixty seventy eighty ninety")
 
 Pair = tuple[str, Number]
 
@@ -67,12 +71,11 @@ def english(number: int) -> str:
 
 def _fraction_words() -> tuple[Pair, ...]:
     """one-half, one-third, two-thirds, ... one-tenth: every proper fraction up to sixths, then unit fractions."""
-    ordinals = dict(zip(range(2, 11), "half third fourth fifth sixth seventh eighth ninth tenth".split(), strict=True))
-    pairs: list[Pair] = []
-    for bottom, word in ordinals.items():
-        for top in range(1, bottom if bottom <= 6 else 2):
-            pairs.append((f"{_UNITS[top]}-{word}{'s' if top > 1 else ''}", Fraction(top, bottom)))
-    return tuple(pairs)
+    return tuple(
+        (f"{_UNITS[top]}-{word}{'s' if top > 1 else ''}", Fraction(top, bottom))
+        for bottom, word in enumerate(_ORDINALS, 2)
+        for top in range(1, bottom if bottom <= 6 else 2)
+    )
 
 
 def _digits(*texts: str) -> tuple[Pair, ...]:
@@ -105,7 +108,6 @@ TEXT_LISTS: dict[str, tuple[str, ...]] = {
     "names_female": NAMES_FEMALE,
     "names_male": NAMES_MALE,
     "names": NAMES_FEMALE + NAMES_MALE,
-    "surnames": SURNAMES,
     "schools": SCHOOLS,
     "cities": CITIES,
     "sports": SPORTS,
@@ -119,7 +121,6 @@ TEXT_LISTS: dict[str, tuple[str, ...]] = {
     "stationery": STATIONERY,
     "pastries": PASTRIES,
     "toys": TOYS,
-    "vegetables": VEGETABLES,
     "flowers": FLOWERS,
     "hobbies": HOBBIES,
     "crafts": CRAFTS,

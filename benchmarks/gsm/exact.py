@@ -32,7 +32,7 @@ def show(value: Number) -> str:
 
 
 def show_money(value: Number) -> str:
-    """An amount without its symbol: ``12`` where whole, else two decimals (``12.50``), longer only if cents are broken."""
+    """An amount without its symbol: ``12`` where whole, ``12.50`` where in cents, longer only if cents are broken."""
     if value.denominator == 1:
         return str(value.numerator)
     if (value * 100).denominator == 1:
@@ -43,7 +43,7 @@ def show_money(value: Number) -> str:
 
 def show_mixed(value: Number) -> str:
     """A mixed number: ``13 1/2``, ``3/4``, ``5``, ``-2 1/3``."""
-    whole, rest = divmod(abs(value), 1)
+    whole, rest = divmod(abs(Fraction(value)), 1)
     sign = "-" if value < 0 else ""
     if not rest:
         return f"{sign}{whole}"
