@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from variantbench.benchmarks.logic.figures import COLORS, Adjective, Shape
+from variantbench.benchmarks.logic.figures import Adjective, Shape
 from variantbench.benchmarks.logic.premises import (
     FOUR_PREMISES,
     ONE_PREMISE,
@@ -77,10 +77,9 @@ class Candidate:
         given = " ".join(sentence_text(sentence) for sentence in self.premises).split()
         return sum(word in given for word in self.words)
 
-    @property
-    def kinds(self) -> tuple[bool, ...]:
-        """Which of its adjectives are colors."""
-        return tuple(word in COLORS for word in self.words)
+    def cues(self) -> Counter[str]:
+        """What differs between the halves of a pair: the adjectives, and how many of them the premises name."""
+        return Counter({**dict.fromkeys(self.words, 1), "repeated": self.repeated})
 
 
 Pair = tuple[Candidate, Candidate]  # answered yes, answered no
@@ -94,7 +93,7 @@ class Drawing:
     premise_sets: set[PremiseSet] = field(default_factory=set)
     asked: set[tuple[PremiseSet, Question]] = field(default_factory=set)
     uses: Counter[str] = field(default_factory=Counter)
-    lean: int = 0  # adjectives repeated from the premises, in the yes items less in the no items
+    lean: Counter[str] = field(default_factory=Counter)  # each cue, in the yes items less in the no items
 
     def block(self, form: Form) -> tuple[PremiseSet, ...]:
         """Fresh premise sets of that form."""
@@ -134,18 +133,22 @@ class Drawing:
 
     def _closest(self, candidates: Sequence[Candidate]) -> Pair | None:
         """The two that look most alike, or that take back some of the lean."""
+        cues = {candidate: candidate.cues() for candidate in candidates}
         pairs = [(one, other) for one in candidates if one.yes for other in candidates if not other.yes]
-        return min(pairs, key=self._distance, default=None)
+        return min(pairs, key=lambda pair: self._lean_with(cues[pair[0]], cues[pair[1]]), default=None)
 
-    def _distance(self, pair: Pair) -> tuple[int, bool]:
-        yes, no = pair
-        return abs(self.lean + yes.repeated - no.repeated), yes.kinds != no.kinds
+    def _lean_with(self, yes: Counter[str], no: Counter[str]) -> int:
+        """How far the set would lean with such a pair; squares, so that no cue leans far."""
+        return sum((self.lean[cue] + yes[cue] - no[cue]) ** 2 for cue in {*self.lean, *yes, *no})
 
     def _take(self, frame: Frame, *candidates: Candidate) -> None:
         self.uses[frame.form.name] += 1
         for candidate in candidates:
             self.asked.add((candidate.premises, candidate.question))
-            self.lean += candidate.repeated if candidate.yes else -candidate.repeated
+            if candidate.yes:
+                self.lean.update(candidate.cues())
+            else:
+                self.lean.subtract(candidate.cues())
 
 
 def echoes(premises: PremiseSet, question: Question) -> bool:
