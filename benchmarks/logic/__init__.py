@@ -40,7 +40,11 @@ def _folder(source: str) -> Path | None:
         return None
     kind, _, path = source.partition(":")
     if kind != "raganato" or not path:
-        raise UserError(f"logic source {source!r}: allowed are 'builtin' and 'raganato:PATH' with the folder of the files")
+        raise UserError(
+            f"logic source {source!r}: allowed are 'builtin' and 'raganato:PATH' with the folder of the files"
+        )
     if not Path(path).is_dir():
-        raise UserError(f"logic source {source!r}: {path} is not a folder; it must hold questions_en1_test.txt and its like")
+        raise UserError(
+            f"logic source {source!r}: {path} is not a folder; it must hold questions_en1_test.txt and its like"
+        )
     return Path(path)

@@ -195,7 +195,9 @@ def draw_entries(rng: random.Random) -> tuple[tuple[Entry, ...], tuple[Entry, ..
 def _draw_group(drawing: Drawing, group: tuple[Form, ...], modes: list[Mode], single: bool) -> list[Candidate]:
     """As many pairs as there are modes, spread evenly over the forms of the group, and one single item."""
     blocks = [drawing.block(form) for form in group]
-    chosen = [item for index, mode in enumerate(modes) for item in _draw_pair(drawing, blocks[index % len(blocks)], mode)]
+    chosen = [
+        item for index, mode in enumerate(modes) for item in _draw_pair(drawing, blocks[index % len(blocks)], mode)
+    ]
     for block in _shuffled(drawing.rng, blocks):
         extra = drawing.single(block, yes=single)
         if extra is not None:

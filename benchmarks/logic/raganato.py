@@ -160,4 +160,3 @@ def _groups(rows: Iterable[Row]) -> list[str]:
 
 def _name(batch: str, part: str) -> str:
     return f"questions_en{batch[1]}_{part}.txt"
-

@@ -120,7 +120,9 @@ def _demands(
             case Every(noun, predicate):
                 forbidden.append(Description(noun.shape, (*noun.qualities, complement(predicate))))
             case No(noun, predicate):
-                forbidden.append(Description(noun.shape, (*noun.qualities, *(() if predicate is None else (predicate,)))))
+                forbidden.append(
+                    Description(noun.shape, (*noun.qualities, *(() if predicate is None else (predicate,))))
+                )
             case Some(noun, predicate):
                 parts = (*noun.qualities, *(() if predicate is None else (predicate,)))
                 if noun.shape in single:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-
 from variantbench.benchmarks.logic import BATCHES, baselines, load_items
 from variantbench.benchmarks.logic.balance import features, rule_scores
 from variantbench.benchmarks.logic.figures import Adjective
@@ -55,7 +54,8 @@ def grow(rows: Sequence[Row], answers: Sequence[bool], depth: int, smallest: int
     low, high = (
         grow([row for row, _ in part], [answer for _, answer in part], depth - 1, smallest)
         for part in (
-            [pair for pair in zip(rows, answers, strict=True) if (pair[0][column] > cut) is above] for above in (False, True)
+            [pair for pair in zip(rows, answers, strict=True) if (pair[0][column] > cut) is above]
+            for above in (False, True)
         )
     )
     return lambda row: high(row) if row[column] > cut else low(row)
@@ -82,7 +82,9 @@ def tree_scores(items: Sequence[Item]) -> dict[tuple[int, str], float]:
     rows, answers = [row_of(item) for item in items], [item.target == "yes" for item in items]
     cuts = {"items": [item.id for item in items], "premise sets": [item.group for item in items]}
     return {
-        (depth, cut): cross_validated(rows, answers, units, depth=depth) for depth in (2, 3) for cut, units in cuts.items()
+        (depth, cut): cross_validated(rows, answers, units, depth=depth)
+        for depth in (2, 3)
+        for cut, units in cuts.items()
     }
 
 
@@ -142,7 +144,9 @@ def test_baselines_are_counted_from_the_answers_at_hand() -> None:
         "Can there be a circle?": "yes",
         "Is every circle a square?": "no",
     }
-    items = [Item(str(n), "logic", "P01", f"there is a circle. {text}", said) for n, (text, said) in enumerate(texts.items())]
+    items = [
+        Item(str(n), "logic", "P01", f"there is a circle. {text}", said) for n, (text, said) in enumerate(texts.items())
+    ]
     found = {one.name: (one.correct, one.total) for one in baselines(items)}
     assert found == {"always no": (2, 4), "always yes": (2, 4), "certain: no, can: yes": (2, 3)}
 

@@ -6,7 +6,6 @@ from itertools import combinations, combinations_with_replacement
 
 import pytest
 import z3
-
 from variantbench.benchmarks.logic.batches import BATCHES, in_batch, logic_set
 from variantbench.benchmarks.logic.drawing import Entry, settled_answer
 from variantbench.benchmarks.logic.figures import SIDES, WIDTHS, Adjective, Figure, Shape, Side, Situation, every_figure
@@ -123,7 +122,12 @@ class Z3World:
             case Contains(shape, sides):
                 return z3.Or(
                     [
-                        z3.And(self.inside[index][j], other.present, other.named[shape], sides is None or other.count == sides)
+                        z3.And(
+                            self.inside[index][j],
+                            other.present,
+                            other.named[shape],
+                            sides is None or other.count == sides,
+                        )
                         for j, other in enumerate(self.figures)
                     ]
                 )
@@ -161,7 +165,9 @@ class Z3World:
                 return z3.And(self.exactly_one(first), self.exactly_one(second))
             case SharesColors(of, among):
                 return z3.And(
-                    self.exactly_one(of), self.exactly_one(among), *(self.shares(of, among, i, j) for i in every for j in every)
+                    self.exactly_one(of),
+                    self.exactly_one(among),
+                    *(self.shares(of, among, i, j) for i in every for j in every),
                 )
 
     def shares(self, of: Shape, among: Shape, i: int, j: int) -> z3.BoolRef:
@@ -181,7 +187,9 @@ def z3_answer(premises: tuple[Sentence, ...], question: Question, *, side_counts
     certain = question.mode is Mode.CERTAIN
     sentences = (*premises, negate(question.sentence) if certain else question.sentence)
     # One figure more than the bound of the search allows, so that a bound too small would show.
-    size = 2 + sum(2 if isinstance(sentence, OneEach) else isinstance(sentence, Some | SomeSide) for sentence in sentences)
+    size = 2 + sum(
+        2 if isinstance(sentence, OneEach) else isinstance(sentence, Some | SomeSide) for sentence in sentences
+    )
     size += any(isinstance(sentence, Every) and isinstance(sentence.predicate, Contains) for sentence in sentences)
     world = Z3World(size, side_counts=side_counts, exactly=exactly)
     solver = z3.Solver()
@@ -246,7 +254,9 @@ THREE_COLORS = tuple(Every(Noun(T), HasSides(color)) for color in (GREEN, BLUE, 
         ((OneEach(S, T), Some(Noun(T, (HasSides(RED, 2),)))), Mode.POSSIBLE, Some(Noun(T, (HasSides(BLUE, 2),))), False),
     ],
 )  # fmt: skip
-def test_semantics_as_documented(premises: tuple[Sentence, ...], mode: Mode, sentence: Sentence, expected: bool) -> None:
+def test_semantics_as_documented(
+    premises: tuple[Sentence, ...], mode: Mode, sentence: Sentence, expected: bool
+) -> None:
     assert answer(premises, Question(mode, sentence)) is expected
     assert z3_answer(premises, Question(mode, sentence), side_counts=True, exactly=False) is expected
 
