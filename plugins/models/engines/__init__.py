@@ -1,0 +1,76 @@
+"""Engines: one file each, its name is what ``--engine`` takes.
+
+An engine module holds
+
+* ``REQUIRES``: the distributions it needs, and ``EXTRA``: the extra of ours that installs them;
+* ``load(settings) -> Engine``: loads the model; heavy imports happen inside, in the engine process only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+from variantbench.plugins.datatypes import Completion
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.generation.plan import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What an engine loads and how it computes. `source` is a local folder or a hub id; `device` and `dtype` are resolved."""
+
+    engine: str
+    model: str
+    source: str
+    revision: str
+    device: str
+    dtype: str
+    batch_size: int
+    context: int | None = None
+    trust_remote_code: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values, for the wire and the manifest."""
+        return asdict(self)
+
+
+class Engine(Protocol):
+    """A loaded model."""
+
+    def describe(self) -> dict[str, Any]:
+        """What was loaded, for the run's manifest: library versions, end tokens, BOS, chat template."""
+
+    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[str, Completion]]:
+        """(job id, completion) for every job of the plan, batch by batch; each job exactly once."""
+
+
+def available_engines() -> tuple[str, ...]:
+    """The names that ``--engine`` takes."""
+    return tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__"))
+
+
+def find_engine(name: str) -> ModuleType:
+    """The engine's module; UserError if there is none of that name or something it needs is not installed."""
+    if name not in available_engines():
+        raise UserError(f"--engine {name!r} is not known: choose from {', '.join(available_engines())}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    missing = [required for required in module.REQUIRES if importlib.util.find_spec(required) is None]
+    if missing:
+        raise UserError(
+            f"--engine {name} needs {' and '.join(missing)}, not installed here: pip install 'variantbench[{module.EXTRA}]'"
+        )
+    return module
+
+
+def engine_version(name: str) -> str:
+    """Name and library versions of an engine: part of the key under which completions are reused."""
+    module = find_engine(name)
+    versions = (f"{library} {importlib.metadata.version(library)}" for library in module.REQUIRES)
+    return "; ".join([f"{name} {module.REVISION}", *versions])

@@ -1,0 +1,105 @@
+"""The worker's side of a run: waits for a case's completion, grades it, and says in three lines what was wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from variantbench.plugins.cases import Case
+from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Grade, Record, Verdict
+from variantbench.plugins.errors import EngineError
+from variantbench.plugins.generation.plan import Job
+from variantbench.plugins.generation.stream import Stream
+from variantbench.plugins.grading import GRADER, grade_paper
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a benchmark's test function sees of the model's answer."""
+
+    record: Record
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether the answer is right by the robust protocol."""
+        return self.record.robust.verdict is Verdict.CORRECT
+
+
+class Answers:
+    """The cases that this process collected, and the stream their completions come from."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def submit(self, items: list[pytest.Item]) -> None:
+        """Hand over the selected cases, if no other process has."""
+        self.stream.submit(lambda: [Job(node, case.model, case.prompt()) for node, case in _cases_of(items)])
+
+    def record(self, node_id: str, case: Case) -> Record:
+        """The graded answer of one case, as soon as the model has written it."""
+        completion, key = self.stream.answer(node_id)
+        grade = grade_paper(case.item, case.format, completion)
+        return Record(
+            case=node_id.rsplit("::", 1)[-1],
+            model=case.model,
+            item=case.item,
+            prompt=case.prompt(),
+            completion=completion,
+            paper=grade,
+            robust=grade,
+            grader=GRADER,
+            completion_key=key,
+        )
+
+
+def require_answer(record: Record) -> Answer:
+    """The answer for the test function; EngineError (a pytest error) or a skip where there is none to judge."""
+    grade = record.robust
+    if record.completion.finish_reason is FinishReason.ERROR:
+        raise EngineError(grade.reason)
+    if grade.extraction.status is ExtractionStatus.NOT_EXECUTED:
+        pytest.skip(grade.reason)
+    return Answer(record)
+
+
+def explain(record: Record) -> str:
+    """Three lines: what was asked, what was expected, what came and how it was read."""
+    return "\n".join(
+        [
+            f"asked     {record.case}: {_shorten(record.item.question)}",
+            f"expected  {record.item.target}",
+            f"got       {_reading(record.robust)}: {_shorten(record.completion.text, from_end=True)}",
+        ]
+    )
+
+
+def _reading(grade: Grade) -> str:
+    if grade.extraction.value is None:
+        return f"no answer ({grade.reason})"
+    return f"{grade.extraction.value} ({grade.extraction.method})"
+
+
+def _shorten(text: str, *, from_end: bool = False) -> str:
+    line = " ".join(text.split())
+    if len(line) <= _WIDTH:
+        return line
+    return "…" + line[-_WIDTH + 1 :] if from_end else line[: _WIDTH - 1] + "…"
+
+
+def _cases_of(items: list[pytest.Item]) -> list[tuple[str, Case]]:
+    found = []
+    for item in items:
+        case = case_of(item)
+        if case is not None:
+            found.append((item.nodeid, case))
+    return found
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case behind a pytest item, if it is one of ours."""
+    callspec = getattr(item, "callspec", None)
+    case = callspec.params.get("case") if callspec else None
+    return case if isinstance(case, Case) else None

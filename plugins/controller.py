@@ -1,0 +1,100 @@
+"""The controller's side of a run: starts the supervisor, listens to it, and is the only writer of records."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from variantbench.plugins.errors import StoreError
+from variantbench.plugins.gate import Tally
+from variantbench.plugins.generation.stream import Stream, SupervisorProcess
+from variantbench.plugins.generation.supervisor import ModelTask
+from variantbench.plugins.manifest import command_line, manifest
+from variantbench.plugins.options import RunConfig
+from variantbench.plugins.progress import Progress
+from variantbench.plugins.store import open_store
+
+_RECORDS_AT_ONCE = 200
+
+
+class Scheduler(Protocol):
+    """Whoever must know which cases have their answer: our xdist scheduler."""
+
+    def submitted(self, ids: Iterable[str]) -> None:
+        """These wait for an answer."""
+
+    def announce(self, ids: Iterable[str]) -> None:
+        """These have it."""
+
+    def abandon(self) -> None:
+        """No more answers come."""
+
+
+class Controller:
+    """One run, in the process that writes its report."""
+
+    def __init__(self, run: RunConfig, models: Sequence[ModelTask], *, say: Callable[[str], None]) -> None:
+        self.run, self.models = run, models
+        self.run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        self.store = open_store(run.store)
+        self.manifest = manifest(run, models, command=command_line())
+        self.store.start_run(self.run_id, self.manifest)
+        self.supervisor = SupervisorProcess(models, store=run.store, fresh=run.fresh)
+        self.progress = Progress(say, models=len(models))
+        self.tally = Tally()
+        self.stopped = ""  # why no more answers come, if so
+        self.scheduler: Scheduler | None = None
+        self._records: list[dict[str, Any]] = []
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+
+    @property
+    def chat_models(self) -> dict[str, bool]:
+        """Which models have a chat template."""
+        return {model.name: bool(model.details["chat"]) for model in self.models}
+
+    def stream(self) -> Stream:
+        """A new connection to the supervisor."""
+        return self.supervisor.stream()
+
+    def start_listening(self) -> None:
+        """From now on tell the scheduler, and show progress."""
+        self._listener.start()
+
+    def add_record(self, text: str) -> None:
+        """Take a record as JSON, as it comes with a test report; written in small batches."""
+        self._records.append(json.loads(text))
+        if len(self._records) >= _RECORDS_AT_ONCE:
+            self._write_records()
+
+    def finish(self, *, interrupted: bool) -> None:
+        """End the supervisor and close the books."""
+        self.supervisor.close()
+        self._write_records()
+        self.store.finish_run(self.run_id, "interrupted" if interrupted else "complete", self.manifest)
+
+    def _write_records(self) -> None:
+        records, self._records = self._records, []
+        try:
+            self.store.add_records(self.run_id, records)
+        except StoreError as error:
+            self.stopped = str(error)
+            self.tally.infrastructure += 1
+
+    def _listen(self) -> None:
+        for message in self.stream().events():
+            self.progress.hear(message)
+            match message["event"]:
+                case "submitted" if self.scheduler is not None:
+                    self.scheduler.submitted(message["ids"])
+                case "answered" if self.scheduler is not None:
+                    self.scheduler.announce(message["ids"])
+                case "loaded":
+                    self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
+                case "stopped":
+                    self.stopped = message["cause"]
+                    if self.scheduler is not None:
+                        self.scheduler.abandon()

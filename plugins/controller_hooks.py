@@ -1,0 +1,78 @@
+"""The pytest hooks of the process that writes the report; registered only where a run was started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from variantbench.plugins.controller import Controller
+from variantbench.plugins.datatypes import Verdict
+from variantbench.plugins.gate import exit_status
+
+# How a wrong answer shows in pytest's progress and summary: category, letter, word.
+_STATUS = {
+    Verdict.INCORRECT: ("wrong", "w", ("WRONG", {"yellow": True})),
+    Verdict.NO_ANSWER: ("no answer", "n", ("NO ANSWER", {"yellow": True})),
+}
+_WRONG_SHOWN = 3
+
+
+class ControllerHooks:
+    """Collects records, counts whose fault failures are, decides the exit status and shows the summary."""
+
+    def __init__(self, config: pytest.Config, controller: Controller) -> None:
+        self.config, self.controller = config, controller
+        self.wrong: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the record that came with a report, and note a failure's cause."""
+        if record := getattr(report, "variantbench_record", None):
+            self.controller.add_record(record)
+        if not report.failed:
+            return
+        tally = self.controller.tally
+        if hasattr(report, "variantbench_verdict"):
+            tally.wrong_answers += 1
+            if len(self.wrong) < _WRONG_SHOWN:
+                self.wrong.append(str(report.longrepr))
+        elif hasattr(report, "variantbench_record"):
+            tally.infrastructure += 1
+        else:
+            tally.others += 1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: Any) -> Any:
+        """Show wrong answers as measurements, unless the user wants them to fail the run."""
+        verdict = getattr(report, "variantbench_verdict", None)
+        if verdict is None or self.controller.run.fail_on == "wrong":
+            return None
+        return _STATUS[Verdict(verdict)]
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the books and decide the exit status."""
+        controller = self.controller
+        interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or bool(session.shouldfail)
+        controller.finish(interrupted=interrupted or bool(controller.stopped))
+        if controller.stopped:
+            controller.tally.infrastructure += 1
+            exitstatus = pytest.ExitCode.TESTS_FAILED
+        session.exitstatus = exit_status(
+            exitstatus, controller.tally, fail_on=controller.run.fail_on, stopped_early=interrupted
+        )
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show what the store now says of this run."""
+        from variantbench.plugins.report.build import build_report
+        from variantbench.plugins.report.terminal import render
+
+        write = terminalreporter
+        if self.wrong and self.controller.run.fail_on != "wrong":
+            write.section(f"wrong answers: {len(self.wrong)} of {self.controller.tally.wrong_answers}", sep="=")
+            write.write_line("\n\n".join(self.wrong))
+        write.section("variantbench", sep="=")
+        for line in render(build_report(self.controller.store, self.controller.run_id)):
+            write.write_line(line)
+        if self.controller.stopped:
+            write.write_line(f"stopped: {self.controller.stopped}", red=True)
+        write.write_line(f"run {self.controller.run_id} in {self.controller.run.store}")

@@ -1,0 +1,85 @@
+"""The supervisor's side of the engine process: starts it, feeds it, hears when it dies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from variantbench.plugins.datatypes import Completion, FinishReason
+from variantbench.plugins.errors import EngineError, VariantbenchError
+from variantbench.plugins.generation.plan import Batch, to_wire
+from variantbench.plugins.models.engines import EngineSettings
+
+
+class EngineDied(VariantbenchError):
+    """The engine process ended before it had answered: it may be started again."""
+
+
+class EngineClient:
+    """One engine process. `log` takes what it and its libraries print."""
+
+    def __init__(self, settings: EngineSettings, *, log: Path) -> None:
+        self.log = log
+        with log.open("ab") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "variantbench.plugins.generation.engine_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+            )
+        self._send(settings.as_dict())
+
+    def loaded(self) -> dict[str, Any]:
+        """What the engine says of the model once it is loaded; EngineError if it does not load."""
+        description: dict[str, Any] = self._next()["loaded"]
+        return description
+
+    def generate(self, batches: Sequence[Batch]) -> Iterator[dict[str, Completion]]:
+        """The completions of one batch after the other, by job id."""
+        jobs = [job for batch in batches for job in batch.jobs]
+        self._send({"batches": [[batch.id, len(batch.jobs)] for batch in batches], "jobs": to_wire(jobs)})
+        for batch in batches:
+            answers = {}
+            while len(answers) < len(batch.jobs):
+                message = self._next()
+                answers[message["job"]] = _completion(message["completion"])
+            yield answers
+
+    def close(self) -> None:
+        """End the process now; nobody waits for more of it."""
+        self.process.kill()
+        self.process.wait()
+
+    def _send(self, message: Any) -> None:
+        assert self.process.stdin is not None  # noqa: S101 - opened with PIPE
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise EngineDied(self._last_words()) from None
+
+    def _next(self) -> dict[str, Any]:
+        assert self.process.stdout is not None  # noqa: S101 - opened with PIPE
+        line = self.process.stdout.readline()
+        if not line:
+            raise EngineDied(self._last_words())
+        message: dict[str, Any] = json.loads(line)
+        if "failed" in message:
+            raise EngineError(message["failed"])
+        return message
+
+    def _last_words(self) -> str:
+        code = self.process.wait()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        lines = [line for line in self.log.read_text("utf-8", "replace").splitlines() if line.strip()]
+        return f"the engine process died ({how}): {lines[-1].strip() if lines else 'it left no message'}"
+
+
+def _completion(values: dict[str, Any]) -> Completion:
+    return Completion(**{**values, "finish_reason": FinishReason(values["finish_reason"])})

@@ -1,0 +1,238 @@
+"""The process between the cases and the model: ``python -m variantbench.plugins.generation.supervisor``.
+
+It holds the queue and the store's hand, and imports no torch: under it an engine process generates, and is started again
+with the unanswered prompts if it dies. A completion is stored, then announced. When its standard input ends, the run is
+over: it ends the engine and itself. What is in the store by then stays.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from variantbench.plugins.datatypes import Completion, FinishReason
+from variantbench.plugins.errors import EngineError, StoreError
+from variantbench.plugins.generation.channel import Message, listen, receive, send
+from variantbench.plugins.generation.engine_client import EngineClient, EngineDied
+from variantbench.plugins.generation.key import completion_key
+from variantbench.plugins.generation.plan import Batch, Job, from_wire, plan_batches
+from variantbench.plugins.models.engines import EngineSettings
+from variantbench.plugins.store import Store, open_store
+
+# An engine that dies is started again with what it has not answered, so many times.
+RESTARTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """One model of the run: how to load it, under which identity its answers are kept."""
+
+    name: str
+    identity: str
+    details: Mapping[str, Any]
+    settings: EngineSettings
+    key_settings: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Answer:
+    """A completion and its key in the store; no key where the engine failed."""
+
+    completion: Completion
+    key: str = ""
+
+
+@dataclass
+class Board:
+    """What the threads share: the jobs, the answers, and everything that happened, in order."""
+
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    jobs: list[Job] | None = None
+    answers: dict[str, Answer] = field(default_factory=dict)
+    events: list[Message] = field(default_factory=list)
+    stopped: str = ""
+
+    def submit(self, jobs: list[Job]) -> None:
+        """Take the selected cases; only the first submission counts, since every worker selects the same."""
+        with self.changed:
+            if self.jobs is None:
+                self.jobs = jobs
+                self._tell({"event": "submitted", "ids": [job.id for job in jobs]})
+
+    def wait_for_jobs(self) -> list[Job]:
+        """The submitted jobs, as soon as they are there."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.jobs is not None)
+            return self.jobs or []
+
+    def answer(self, answers: Mapping[str, Answer], *, reused: bool = False) -> None:
+        """Announce answers."""
+        if not answers:
+            return
+        with self.changed:
+            self.answers.update(answers)
+            self._tell({"event": "answered", "ids": list(answers), "reused": reused})
+
+    def tell(self, message: Message) -> None:
+        """Announce anything else."""
+        with self.changed:
+            self._tell(message)
+
+    def stop(self, cause: str) -> None:
+        """Announce that no more answers come."""
+        with self.changed:
+            self.stopped = cause
+            self._tell({"event": "stopped", "cause": cause})
+
+    def wait_for_answer(self, job_id: str) -> Message:
+        """The answer of one job, as soon as it is there, or why none will come."""
+        with self.changed:
+            self.changed.wait_for(lambda: job_id in self.answers or self.stopped)
+            if job_id not in self.answers:
+                return {"stopped": self.stopped}
+            answer = self.answers[job_id]
+            return {"completion": asdict(answer.completion), "key": answer.key}
+
+    def wait_for_events(self, seen: int) -> list[Message]:
+        """Everything that happened after the first `seen` events, as soon as there is something."""
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.events) > seen)
+            return self.events[seen:]
+
+    def _tell(self, message: Message) -> None:
+        self.events.append(message)
+        self.changed.notify_all()
+
+
+def main() -> None:
+    """Serve one run, described by the first line of standard input."""
+    order = json.loads(sys.stdin.readline())
+    board = Board()
+    listener = listen(order["address"], order["key"])
+    threading.Thread(target=_accept, args=(listener, board), daemon=True).start()
+    models = [ModelTask(**{**each, "settings": EngineSettings(**each["settings"])}) for each in order["models"]]
+    generation = Generation(board, order["store"], log=Path(order["log"]), fresh=order["fresh"])
+    threading.Thread(target=generation.run, args=(models,), daemon=True).start()
+    sys.stdin.read()  # until the run is over
+    generation.end()
+
+
+def _accept(listener: Any, board: Board) -> None:
+    while True:
+        try:
+            connection = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=_serve, args=(connection, board), daemon=True).start()
+
+
+def _serve(connection: Connection, board: Board) -> None:
+    """Answer one client's requests until it goes away."""
+    try:
+        while True:
+            send(connection, _reply(receive(connection), board))
+    except (EOFError, OSError):
+        connection.close()
+
+
+def _reply(request: Message, board: Board) -> Message:
+    match request["ask"]:
+        case "submitted":
+            return {"submitted": board.jobs is not None}
+        case "submit":
+            board.submit(from_wire(request["jobs"]))
+            return {}
+        case "answer":
+            return board.wait_for_answer(request["id"])
+        case "events":
+            return {"events": board.wait_for_events(request["seen"])}
+        case unknown:
+            raise ValueError(f"unknown request {unknown!r}")
+
+
+class Generation:
+    """The thread that turns jobs into answers, model by model."""
+
+    def __init__(self, board: Board, store: str, *, log: Path, fresh: bool) -> None:
+        self.board, self.store_url, self.log, self.fresh = board, store, log, fresh
+        self.engine: EngineClient | None = None
+        self.ended = False
+
+    def run(self, models: Sequence[ModelTask]) -> None:
+        """Answer everything that was submitted."""
+        try:
+            store = open_store(self.store_url)
+            jobs = self.board.wait_for_jobs()
+            store.add_texts(job.prompt.prefix for job in jobs)
+            for model in models:
+                self._run_model(model, [job for job in jobs if job.model == model.name], store)
+        except (StoreError, EngineError) as error:
+            self.board.stop(str(error))
+        except BaseException as error:
+            self.board.stop(f"internal error in the supervisor: {error!r}")  # else every case would wait for ever
+            raise
+
+    def end(self) -> None:
+        """End the engine; called when the run is over."""
+        self.ended = True
+        if self.engine is not None:
+            self.engine.close()
+
+    def _run_model(self, model: ModelTask, jobs: list[Job], store: Store) -> None:
+        if not jobs:
+            return
+        store.add_model(model.identity, model.name, model.details)
+        keys = {
+            job.id: completion_key(job.prompt, model_identity=model.identity, settings=model.key_settings) for job in jobs
+        }
+        known = {} if self.fresh else store.completions(set(keys.values()))
+        self.board.answer(
+            {job.id: Answer(known[keys[job.id]], keys[job.id]) for job in jobs if keys[job.id] in known}, reused=True
+        )
+        batches = plan_batches(jobs, size=model.settings.batch_size)
+        cause = ""
+        for _attempt in range(RESTARTS + 1):
+            left = self._unanswered(batches)
+            if not left or self.ended:
+                return
+            if cause:
+                self.board.tell({"event": "restarted", "cause": cause})
+            cause = self._generate(model, left, keys, store)
+        self._give_up(self._unanswered(batches), cause)
+
+    def _unanswered(self, batches: Sequence[Batch]) -> list[Batch]:
+        """The batches with a job still open: whole ones, so that a resume computes what a first run would have."""
+        return [batch for batch in batches if any(job.id not in self.board.answers for job in batch.jobs)]
+
+    def _generate(self, model: ModelTask, batches: Sequence[Batch], keys: Mapping[str, str], store: Store) -> str:
+        """Have one engine process answer the batches; returns why it ended early, or nothing."""
+        jobs = {job.id: job for batch in batches for job in batch.jobs}
+        self.engine = EngineClient(model.settings, log=self.log)
+        self.board.tell({"event": "loading", "model": model.name})
+        try:
+            self.board.tell({"event": "loaded", "model": model.name, "engine": self.engine.loaded()})
+            for answered in self.engine.generate(batches):
+                new = {job_id: done for job_id, done in answered.items() if job_id not in self.board.answers}
+                store.add_completions(
+                    [(keys[job_id], jobs[job_id].prompt, done) for job_id, done in new.items()],
+                    model_identity=model.identity,
+                    settings=model.key_settings,
+                )
+                self.board.answer({job_id: Answer(done, keys[job_id]) for job_id, done in new.items()})
+        except EngineDied as death:
+            return str(death)
+        finally:
+            self.engine.close()
+        return ""
+
+    def _give_up(self, batches: Sequence[Batch], cause: str) -> None:
+        """Answer what is left with the engine's failure: never graded, reported as an error."""
+        failure = Completion(cause, FinishReason.ERROR, 0, 0, "")
+        left = [job.id for batch in batches for job in batch.jobs if job.id not in self.board.answers]
+        self.board.answer({job_id: Answer(failure) for job_id in left})

@@ -1,0 +1,46 @@
+"""Which device and number type a run computes with, found out without importing torch."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import re
+
+from variantbench.plugins.errors import UserError
+
+
+def cuda_devices() -> int:
+    """How many CUDA devices the driver shows; 0 where there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+def resolve_device(name: str) -> str:
+    """The device a run uses: ``auto`` takes a GPU where there is one. UserError if the named one is not here."""
+    here = ["cpu"]
+    if gpus := cuda_devices():
+        here += ["cuda", *(f"cuda:{index}" for index in range(gpus))]
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        here.append("mps")
+    if name == "auto":
+        return "cuda" if gpus else here[-1]
+    if name not in here:
+        known = re.fullmatch(r"cpu|mps|cuda(:\d+)?", name)
+        trouble = "is not on this machine" if known else "is no device name"
+        raise UserError(f"--device {name!r} {trouble}: here are {', '.join(here)} (or auto)")
+    return name
+
+
+def resolve_dtype(name: str, *, device: str, model_dtype: str) -> str:
+    """The number type of weights and activations: ``auto`` is the model's own on a GPU, float32 on a CPU (as the study)."""
+    if name != "auto":
+        return name
+    if device == "cpu":
+        return "float32"
+    return model_dtype if model_dtype != "auto" else "bfloat16"

@@ -1,0 +1,77 @@
+"""A model that is a file: answers written down beforehand, for tests and demonstrations without weights.
+
+The model is the path of a JSON file (``--engine scripted --model=answers.json``) with the keys
+
+* ``default``: the answer where nothing else fits;
+* ``answers``: a table from a piece of the question's own part to the answer of every prompt that holds it;
+* ``seconds``: wall time that each batch takes (0);
+* ``die_after``: end the process after so many answers, once (a file beside the script remembers it), or
+* ``die_always_after``: the same, each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from variantbench.plugins.datatypes import Completion, FinishReason
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.generation.plan import Batch
+from variantbench.plugins.models.engines import EngineSettings
+
+REQUIRES: tuple[str, ...] = ()
+EXTRA = ""
+REVISION = "1"
+
+
+class ScriptedEngine:
+    """Answers from a script."""
+
+    def __init__(self, path: Path, script: dict[str, Any]) -> None:
+        self.path, self.script = path, script
+        self.given = 0
+
+    def describe(self) -> dict[str, Any]:
+        """The script's file."""
+        return {"script": str(self.path)}
+
+    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[str, Completion]]:
+        """The scripted answer of every job."""
+        for batch in batches:
+            time.sleep(self.script.get("seconds", 0.0))
+            for job in batch.jobs:
+                self._maybe_die()
+                self.given += 1
+                text = self._answer(job.prompt.suffix)
+                words = len(text.split())
+                yield job.id, Completion(text, FinishReason.END, len(job.prompt.text.split()), words, "scripted", batch.id)
+
+    def _answer(self, question: str) -> str:
+        for piece, answer in self.script.get("answers", {}).items():
+            if piece in question:
+                return str(answer)
+        return str(self.script.get("default", ""))
+
+    def _maybe_die(self) -> None:
+        died = self.path.with_suffix(".died")
+        once = self.script.get("die_after")
+        if once is not None and self.given >= once and not died.exists():
+            died.touch()
+            os._exit(9)
+        always = self.script.get("die_always_after")
+        if always is not None and self.given >= always:
+            os._exit(9)
+
+
+def load(settings: EngineSettings) -> ScriptedEngine:
+    """The engine of the script at `settings.source`."""
+    path = Path(settings.source)
+    try:
+        script = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"--model={path} is no script that --engine scripted can read: {error}") from None
+    return ScriptedEngine(path, script)

@@ -1,0 +1,71 @@
+"""Which model a name means: an entry of models.toml, a hub id, or files on this machine."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from variantbench.plugins.errors import UserError
+
+_REGISTRY = Path(__file__).with_name("models.toml")
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model as named by the user. One of `embedded`, `hub` and `path` says where its weights are.
+
+    `chat` None means: look whether the tokenizer has a chat template. `context` counts tokens.
+    """
+
+    name: str
+    hub: str = ""
+    path: str = ""
+    embedded: str = ""
+    revision: str = ""
+    licence: str = ""
+    parameters: float | None = None
+    dtype: str = "bfloat16"
+    chat: bool | None = None
+    context: int | None = None
+    access: str = "open"
+    trust_remote_code: bool = False
+    studies: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The spec as plain values."""
+        return asdict(self)
+
+
+@cache
+def registry() -> dict[str, ModelSpec]:
+    """Every entry of models.toml by its name."""
+    tables = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
+    return {
+        name: ModelSpec(name=name, **{**table, "studies": tuple(table.get("studies", ()))})
+        for name, table in tables.items()
+    }
+
+
+def resolve_model(text: str) -> ModelSpec:
+    """The model that `text` names: a registry name or its hub id, a path, or any hub id; UserError if none of these."""
+    known = registry()
+    for spec in known.values():
+        if text.lower() in (spec.name, spec.hub.lower()):
+            return spec
+    path = Path(text).expanduser()
+    if path.exists():
+        return ModelSpec(name=path.resolve().name, path=str(path.resolve()), dtype="auto")
+    if _HUB_ID.fullmatch(text) and not text.startswith((".", "/")):
+        return ModelSpec(name=text.split("/")[1].lower(), hub=text)
+    close = difflib.get_close_matches(text.lower(), known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    raise UserError(
+        f"no model {text!r}: {hint}give a name that `variantbench models` lists, a hub id (org/name), or the path of a "
+        "folder or .gguf file"
+    )

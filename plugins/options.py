@@ -1,0 +1,118 @@
+"""All options, turned into one frozen RunConfig. Nonsense ends here, before anything heavy loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pytest
+
+from variantbench.plugins.errors import UserError
+
+CHAT_TEMPLATES = ("auto", "none", "model")
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+FAIL_ON = ("invalid", "wrong")
+DEFAULT_STORE = ".variantbench/runs.db"
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What the user asked for. `models` empty means that no case runs; None means that the format's default stands."""
+
+    models: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    engine: str = "transformers"
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_size: int | None = None
+    max_new_tokens: int | None = None
+    temperature: float | None = None
+    chat_template: str = "auto"
+    seed: int = 0
+    sample: int | None = None
+    gsm_source: str = "builtin"
+    variants_per_template: int = 50
+    logic_source: str = "builtin"
+    logic_seed: int | None = None
+    logic_repeats: int = 3
+    store: str = DEFAULT_STORE
+    fresh: bool = False
+    fail_on: str = "invalid"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The options as plain values, for the run's manifest."""
+        return asdict(self)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the command-line options, in three short groups."""
+    add = parser.getgroup("variantbench: the model").addoption
+    add("--model", action="append", default=[], metavar="NAME", dest="vb_models",
+        help="name from `variantbench models`, hub id, or path; repeatable. Write paths as --model=PATH.")  # fmt: skip
+    add("--engine", default="transformers", metavar="NAME", dest="vb_engine", help="what generates (transformers)")
+    add("--device", default="auto", metavar="DEVICE", dest="vb_device", help="auto, cpu, cuda, cuda:N or mps")
+    add("--dtype", default="auto", metavar="TYPE", dest="vb_dtype", help=f"{', '.join(DTYPES)}; auto is float32 on CPU")
+    add("--batch-size", default=None, type=_at_least(1), metavar="N", dest="vb_batch_size", help="prompts at once")
+    add("--max-new-tokens", default=None, type=_at_least(1), metavar="N", dest="vb_max_new_tokens",
+        help="length limit of an answer (default: the format's own)")  # fmt: skip
+    add("--temperature", default=None, type=_temperature, metavar="T", dest="vb_temperature",
+        help="0 is greedy (default: the format's own)")  # fmt: skip
+    add("--chat-template", default="auto", metavar="MODE", dest="vb_chat_template",
+        help="auto (as the format says), none, or model")  # fmt: skip
+
+    add = parser.getgroup("variantbench: the questions").addoption
+    add("--prompts", action="append", default=[], metavar="A,B", dest="vb_prompts",
+        help="prompt formats (default: all of each benchmark); A-nospace drops the trailing blanks")  # fmt: skip
+    add("--seed", default=0, type=_at_least(0), metavar="S", dest="vb_seed", help="seed of variants and samples")
+    add("--sample", default=None, type=_at_least(1), metavar="N", dest="vb_sample",
+        help="draw N whole templates (logic: N questions of each batch)")  # fmt: skip
+    add("--gsm-source", default="builtin", metavar="SOURCE", dest="vb_gsm_source",
+        help="builtin, apple:PATH, hub, or jsonl:PATH")  # fmt: skip
+    add("--variants-per-template", default=50, type=_at_least(0), metavar="N", dest="vb_variants_per_template",
+        help="variants of each template besides its base question (50)")  # fmt: skip
+    add("--logic-source", default="builtin", metavar="SOURCE", dest="vb_logic_source", help="builtin or raganato:PATH")
+    add("--logic-seed", default=None, type=_at_least(0), metavar="S", dest="vb_logic_seed", help="draw a fresh logic set")
+    add("--logic-repeats", default=3, type=_at_least(1), metavar="N", dest="vb_logic_repeats",
+        help="answers sampled per logic question, with seeds 1..N (3)")  # fmt: skip
+
+    add = parser.getgroup("variantbench: the results").addoption
+    add("--store", default=DEFAULT_STORE, metavar="URL", dest="vb_store", help=f"file or URL ({DEFAULT_STORE})")
+    add("--fresh", action="store_true", default=False, dest="vb_fresh", help="generate again what the store already holds")
+    add("--fail-on", default="invalid", metavar="WHAT", dest="vb_fail_on",
+        help="invalid (default: wrong answers are measurements) or wrong (pytest's usual status)")  # fmt: skip
+
+
+def read_options(option: Any) -> RunConfig:
+    """The RunConfig in pytest's parsed options; UserError names the first value that is not allowed."""
+    for name, value, allowed in (
+        ("--dtype", option.vb_dtype, DTYPES),
+        ("--chat-template", option.vb_chat_template, CHAT_TEMPLATES),
+        ("--fail-on", option.vb_fail_on, FAIL_ON),
+    ):
+        if value not in allowed:
+            raise UserError(f"{name} {value!r} is not known: choose from {', '.join(allowed)}")
+    prompts = tuple(name.strip() for text in option.vb_prompts for name in text.split(",") if name.strip())
+    values = {name.removeprefix("vb_"): value for name, value in vars(option).items() if name.startswith("vb_")}
+    return RunConfig(**{**values, "models": tuple(option.vb_models), "prompts": prompts})
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def whole_number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise ValueError
+        return value
+
+    whole_number.__name__ = f"whole number of at least {least}"  # argparse prints the name of the type
+    return whole_number
+
+
+def _temperature(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 10:
+        raise ValueError
+    return value
+
+
+_temperature.__name__ = "temperature between 0 and 10"

@@ -1,0 +1,198 @@
+"""The pytest plugin: hooks of a few lines that delegate. Inert unless ``--model`` is given."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from variantbench.plugins.options import RunConfig, add_options, read_options
+
+if TYPE_CHECKING:
+    from variantbench.plugins.answers import Answer, Answers
+    from variantbench.plugins.controller import Controller
+    from variantbench.plugins.datatypes import Record
+
+RUN = pytest.StashKey[RunConfig]()
+CHAT_MODELS = pytest.StashKey["dict[str, bool]"]()
+CONTROLLER = pytest.StashKey["Controller"]()
+ANSWERS = pytest.StashKey["Answers"]()
+RECORD = pytest.StashKey["Record"]()
+
+_MARKS = (
+    "questions(items, formats, shots, repeats): the test is asked once per item and prompt format",
+    "gsm: grade-school word problems",
+    "easy: word problems of one or two steps, for small models",
+    "logic: questions of shallow logic",
+    "base: known questions",
+    "variants: fresh variants of known questions",
+    "text: answers in prose",
+    "code: answers that are a Python function",
+    "yesno: answers that are yes or no",
+    *(f"q{n}: logic batch Q{n}" for n in (1, 2, 3, 4)),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare our options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check everything the user gave before anything heavy loads, then start the run."""
+    from variantbench.plugins.errors import VariantbenchError
+
+    try:
+        _configure(config)
+    except VariantbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _configure(config: pytest.Config) -> None:
+    run = read_options(config.option)
+    config.stash[RUN], config.stash[CHAT_MODELS] = run, {}
+    _add_marks(config, run)
+    if not run.models:
+        return
+    if hasattr(config, "workerinput"):
+        _configure_worker(config, config.workerinput["variantbench"])
+        return
+    from variantbench.plugins.run import check, prepare
+
+    run, specs = check(run)
+    config.stash[RUN] = run
+    if config.option.collectonly or config.option.help:
+        return
+    from variantbench.plugins.answers import Answers
+    from variantbench.plugins.controller import Controller
+    from variantbench.plugins.controller_hooks import ControllerHooks
+
+    say = _speaker(config)
+    controller = Controller(run, prepare(run, specs, say=say), say=say)
+    config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
+    config.stash[ANSWERS] = Answers(controller.stream())
+    config.pluginmanager.register(ControllerHooks(config, controller), "variantbench-controller")
+    config.add_cleanup(controller.supervisor.close)
+
+
+def _configure_worker(config: pytest.Config, text: str) -> None:
+    from variantbench.plugins.answers import Answers
+    from variantbench.plugins.generation.stream import Stream
+
+    given = json.loads(text)
+    config.stash[RUN] = RunConfig(**{key: tuple(v) if isinstance(v, list) else v for key, v in given["run"].items()})
+    config.stash[CHAT_MODELS] = given["chat_models"]
+    config.stash[ANSWERS] = Answers(Stream(given["address"], given["key"]))
+
+
+def _add_marks(config: pytest.Config, run: RunConfig) -> None:
+    from variantbench.plugins.cases import format_mark
+    from variantbench.prompts.format import available_formats
+
+    formats = [format_mark(name) for name in (*available_formats(), *run.prompts)]
+    for line in (*_MARKS, *(f"{name}: asked in that prompt format" for name in dict.fromkeys(formats))):
+        config.addinivalue_line("markers", line)
+
+
+def _speaker(config: pytest.Config) -> Any:
+    """A function that writes a line to the terminal, also while pytest captures output. Silent under ``-q``."""
+    if config.get_verbosity() < 0:
+        return lambda _line: None
+    terminal = os.fdopen(os.dup(sys.__stdout__.fileno() if sys.__stdout__ else 1), "w", encoding="utf-8")
+    return lambda line: print(f"\nvariantbench: {line}", file=terminal, flush=True)  # noqa: T201
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make cases of the test functions that carry our mark."""
+    if metafunc.definition.get_closest_marker("questions") is None:
+        return
+    from variantbench.plugins.cases import parametrize
+    from variantbench.plugins.errors import VariantbenchError
+
+    try:
+        parametrize(metafunc, metafunc.config.stash[RUN], metafunc.config.stash[CHAT_MODELS])
+    except VariantbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Hand the selected cases to the supervisor."""
+    config = session.config
+    if ANSWERS not in config.stash:
+        return
+    if CONTROLLER in config.stash:
+        config.stash[CONTROLLER].start_listening()
+    config.stash[ANSWERS].submit(session.items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell an xdist worker where the supervisor listens."""
+    controller = node.config.stash.get(CONTROLLER, None)
+    if controller is not None:
+        node.workerinput["variantbench"] = json.dumps(
+            {
+                "run": controller.run.as_dict(),
+                "chat_models": controller.chat_models,
+                "address": controller.supervisor.address,
+                "key": controller.supervisor.key,
+            }
+        )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Under xdist, a case goes to a worker when its answer exists."""
+    controller = config.stash.get(CONTROLLER, None)
+    if controller is None:
+        return None
+    if config.getvalue("dist") == "load":
+        from variantbench.plugins.generation.scheduler import ReadyScheduling
+
+        controller.scheduler = ReadyScheduling(config, log)
+    controller.start_listening()
+    return controller.scheduler
+
+
+@pytest.fixture
+def answer(request: pytest.FixtureRequest) -> Answer:
+    """The model's graded answer to this case; waits until it is there."""
+    if ANSWERS not in request.config.stash:
+        pytest.skip("no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)")
+    from variantbench.plugins.answers import require_answer
+    from variantbench.plugins.errors import EngineError
+
+    try:
+        record = request.config.stash[ANSWERS].record(request.node.nodeid, request.node.callspec.params["case"])
+    except EngineError as error:
+        request.session.shouldstop = str(error)  # no more answers come: one error is enough
+        raise
+    request.node.stash[RECORD] = record
+    return require_answer(record)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the record to the report of the set-up, and put three lines in the place of a traceback."""
+    report = yield
+    record = item.stash.get(RECORD, None)
+    if record is None:
+        return report
+    from variantbench.plugins.answers import explain
+    from variantbench.plugins.store.rows import record_rows
+
+    if call.when == "setup":
+        report.variantbench_record = json.dumps(record_rows(record))
+        if report.failed:
+            report.longrepr = f"{record.case}: {record.robust.reason}"
+    elif call.when == "call" and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+        report.longrepr = explain(record)
+        report.variantbench_verdict = record.robust.verdict.value
+    return report

@@ -1,0 +1,93 @@
+"""From the options to what a run needs: models on disk with their identity, device, dtype, engine. No torch here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from variantbench.plugins.cases import check_prompts
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.generation.supervisor import ModelTask
+from variantbench.plugins.models.device import resolve_device, resolve_dtype
+from variantbench.plugins.models.embedded import get_embedded, get_gguf
+from variantbench.plugins.models.engines import EngineSettings, engine_version, find_engine
+from variantbench.plugins.models.fingerprint import fingerprint
+from variantbench.plugins.models.hub import snapshot
+from variantbench.plugins.models.registry import ModelSpec, resolve_model
+from variantbench.plugins.options import RunConfig
+
+Say = Callable[[str], None]
+
+# Prompts generated together where --batch-size does not say.
+_BATCH_ON_CPU, _BATCH_ON_GPU = 16, 32
+
+
+def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
+    """Everything that can be checked without loading or downloading; the run with its models' short names."""
+    find_engine(run.engine)
+    check_prompts(run)
+    specs = [resolve_model(name) for name in run.models]
+    names = [spec.name for spec in specs]
+    if len(set(names)) < len(names):
+        raise UserError(f"--model names a model twice: {', '.join(names)}; give each once (folders need different names)")
+    return replace(run, models=tuple(names), device=resolve_device(run.device)), specs
+
+
+def prepare(run: RunConfig, specs: list[ModelSpec], *, say: Say) -> list[ModelTask]:
+    """The models of a checked run, on disk and identified; downloads and converts what is not there yet."""
+    return [_task(run, spec, say=say) for spec in specs]
+
+
+def is_chat_model(spec: ModelSpec, folder: Path) -> bool:
+    """Whether the model has a chat template: as the registry says, else as its files show."""
+    if spec.chat is not None:
+        return spec.chat
+    if (folder / "chat_template.jinja").is_file():
+        return True
+    try:
+        return bool(json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8")).get("chat_template"))
+    except (OSError, ValueError):
+        return False
+
+
+def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
+    folder = model_folder(spec, run.engine, say=say)
+    identity = fingerprint(folder)
+    dtype = resolve_dtype(run.dtype, device=run.device, model_dtype=spec.dtype)
+    on_cpu = run.device == "cpu"
+    settings = EngineSettings(
+        engine=run.engine,
+        model=spec.name,
+        source=str(folder),
+        revision="",
+        device=run.device,
+        dtype=dtype,
+        batch_size=run.batch_size or (_BATCH_ON_CPU if on_cpu else _BATCH_ON_GPU),
+        context=spec.context,
+        trust_remote_code=spec.trust_remote_code,
+    )
+    return ModelTask(
+        name=spec.name,
+        identity=identity,
+        details={**spec.as_dict(), "folder": str(folder), "chat": is_chat_model(spec, folder)},
+        settings=settings,
+        key_settings={"engine": engine_version(run.engine), "device": run.device.split(":")[0], "dtype": dtype},
+    )
+
+
+def model_folder(spec: ModelSpec, engine: str, *, say: Say) -> Path:
+    """Where the model's files lie on this machine."""
+    if spec.access == "api":
+        raise UserError(f"model {spec.name} is served by its maker only: --engine {engine} cannot run it")
+    if spec.embedded:
+        return get_embedded(spec.embedded, say=say)
+    if spec.hub:
+        return snapshot(spec, say=say)
+    path = Path(spec.path)
+    if path.suffix == ".gguf" and engine == "transformers":
+        return get_gguf(path, say=say)
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise UserError(f"--model={path} holds no config.json: give the folder of a saved model, or a .gguf file")
+    return path

@@ -1,0 +1,56 @@
+"""Dataclasses to rows of the tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from variantbench.plugins.datatypes import Grade, Item, Record
+
+
+def item_row(item: Item) -> dict[str, Any]:
+    """The row of ``items``."""
+    return {
+        "hash": item.content_hash,
+        "id": item.id,
+        "benchmark": item.benchmark,
+        "group_id": item.group,
+        "variant": item.variant,
+        "batch": item.batch,
+        "question": item.question,
+        "target": item.target,
+        "covariates": json.dumps(dict(item.covariates), sort_keys=True),
+        "notes": json.dumps(list(item.notes)),
+        "source": item.source,
+    }
+
+
+def record_rows(record: Record) -> dict[str, dict[str, Any]]:
+    """A record as rows of plain values, to travel as JSON: what goes to ``records`` and to ``items``."""
+    return {"record": _record_row(record), "item": item_row(record.item)}
+
+
+def _record_row(record: Record) -> dict[str, Any]:
+    return {
+        "case_id": record.case,
+        "grader": record.grader,
+        "model": record.model,
+        "format": record.prompt.format,
+        "seed": record.prompt.seed,
+        "item_hash": record.item.content_hash,
+        "completion_key": record.completion_key or None,
+        **_grade_columns("paper", record.paper),
+        **_grade_columns("robust", record.robust),
+        "execution": json.dumps(asdict(record.execution)) if record.execution else None,
+    }
+
+
+def _grade_columns(protocol: str, grade: Grade) -> dict[str, Any]:
+    return {
+        f"{protocol}_verdict": grade.verdict.value,
+        f"{protocol}_status": grade.extraction.status.value,
+        f"{protocol}_value": grade.extraction.value,
+        f"{protocol}_method": grade.extraction.method,
+        f"{protocol}_reason": grade.reason,
+    }

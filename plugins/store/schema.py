@@ -1,0 +1,130 @@
+"""The tables of the result store. Published migrations are never edited; a change is a new one at the end.
+
+* ``texts``: prefixes and chat templates, once each, by hash.
+* ``models``: what generated, by identity: an overwritten checkpoint is another model.
+* ``runs``: one line per run with its manifest.
+* ``items``: what was asked, by content.
+* ``completions``: what was answered, untouched, by the key of everything it depends on; shared between runs.
+* ``records``: how a run graded it.
+* view ``answers``: records with item, prompt and completion side by side, for people with SQL.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    DDL,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+schema_version = Table(
+    "schema_version", metadata, Column("version", Integer, primary_key=True), Column("applied", Text, nullable=False)
+)
+
+texts = Table("texts", metadata, Column("hash", String(64), primary_key=True), Column("text", Text, nullable=False))
+
+models = Table(
+    "models",
+    metadata,
+    Column("identity", String(64), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("details", Text, nullable=False),  # JSON: source, revision, licence
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("started", Text, nullable=False),  # ISO 8601, UTC
+    Column("finished", Text),
+    Column("status", Text, nullable=False),  # running, complete, interrupted
+    Column("manifest", Text, nullable=False),  # JSON
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("benchmark", Text, nullable=False),
+    Column("group_id", Text, nullable=False),
+    Column("variant", Integer, nullable=False),
+    Column("batch", Text),
+    Column("question", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("covariates", Text, nullable=False),  # JSON
+    Column("notes", Text, nullable=False),  # JSON
+    Column("source", Text, nullable=False),
+)
+
+completions = Table(
+    "completions",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("model_identity", String(64), ForeignKey("models.identity"), nullable=False),
+    Column("settings", Text, nullable=False),  # JSON: engine and versions, device, dtype, decoding, seed
+    Column("prefix_hash", String(64), ForeignKey("texts.hash"), nullable=False),
+    Column("suffix", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("finish_reason", Text, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("new_tokens", Integer, nullable=False),
+    Column("engine", Text, nullable=False),
+    Column("batch", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("created", Text, nullable=False),
+)
+
+records = Table(
+    "records",
+    metadata,
+    Column("run_id", String(32), ForeignKey("runs.id"), primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    Column("grader", String(32), primary_key=True),  # version of the graders: grades are added, not overwritten
+    Column("model", Text, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("item_hash", String(64), ForeignKey("items.hash"), nullable=False),
+    Column("completion_key", String(64), ForeignKey("completions.key")),  # null: the engine failed
+    Column("paper_verdict", Text, nullable=False),
+    Column("paper_status", Text, nullable=False),
+    Column("paper_value", Text),
+    Column("paper_method", Text, nullable=False),
+    Column("paper_reason", Text, nullable=False),
+    Column("robust_verdict", Text, nullable=False),
+    Column("robust_status", Text, nullable=False),
+    Column("robust_value", Text),
+    Column("robust_method", Text, nullable=False),
+    Column("robust_reason", Text, nullable=False),
+    Column("execution", Text),  # JSON: how the program ended, null for answers in prose
+    Index("records_completion", "completion_key"),
+)
+
+ANSWERS_VIEW = """
+CREATE VIEW answers AS
+SELECT records.run_id, records.case_id, records.model, records.format, records.seed,
+       items.benchmark, items.id AS item, items.group_id, items.variant, items.batch, items.question, items.target,
+       records.robust_verdict, records.robust_value, records.paper_verdict, records.paper_value,
+       completions.text AS answer, completions.finish_reason, completions.prompt_tokens, completions.new_tokens,
+       texts.text AS prompt_prefix, completions.suffix AS prompt_suffix, records.grader
+FROM records
+JOIN items ON items.hash = records.item_hash
+LEFT JOIN completions ON completions.key = records.completion_key
+LEFT JOIN texts ON texts.hash = completions.prefix_hash
+"""
+
+_FIRST = (schema_version, texts, models, runs, items, completions, records)
+
+# One entry a version, the first being version 1: what to run on a database of the version before.
+MIGRATIONS: tuple[tuple[Table | DDL, ...], ...] = ((*_FIRST, DDL(ANSWERS_VIEW)),)
+
+CURRENT = len(MIGRATIONS)

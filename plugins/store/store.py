@@ -1,0 +1,237 @@
+"""Reading and writing the store. The only place that runs SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, insert, inspect, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, Record, text_hash
+from variantbench.plugins.errors import StoreError
+from variantbench.plugins.store import schema
+
+_MOST_PARAMETERS = 500  # SQLite takes a limited number of bound values a statement
+
+
+def now() -> str:
+    """The present time in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def store_url(text: str) -> str:
+    """The database URL of what ``--store`` was given: a URL as it is, anything else as the path of a SQLite file."""
+    return text if "://" in text else f"sqlite:///{Path(text).expanduser().resolve()}"
+
+
+def open_store(text: str, *, create: bool = True) -> Store:
+    """The store at a path or URL, its schema brought up to date; StoreError says what is wrong with it."""
+    url = store_url(text)
+    try:
+        if url.startswith("sqlite:///"):
+            path = Path(url.removeprefix("sqlite:///"))
+            if not create and not path.exists():
+                raise StoreError(f"no store at {path}: run a benchmark first, or give --store the file or URL of one")
+            path.parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(url)
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _set_up_sqlite)
+        store = Store(engine, url)
+        store.migrate()
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        raise StoreError(
+            f"--store {text!r} is no path or URL that can be opened ({_short(error)}): give a file, or "
+            "postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
+        ) from None
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreError(
+            f"store {text!r} cannot be opened ({_short(error)}): check that it is a variantbench store, that you may "
+            "write it and that the disk is not full, or give another --store"
+        ) from None
+    return store
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _short(error: BaseException) -> str:
+    return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+class Store:
+    """An open store. Every method is a transaction of its own."""
+
+    def __init__(self, engine: Engine, url: str) -> None:
+        self.engine, self.url = engine, url
+        dialect = postgresql if engine.dialect.name == "postgresql" else sqlite
+        self._insert_new = dialect.insert
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.engine.dispose()
+
+    def migrate(self) -> None:
+        """Bring the schema up to date; StoreError if a newer variantbench wrote it."""
+        with self.engine.begin() as connection:
+            version = self._version(connection)
+            if version > schema.CURRENT:
+                raise StoreError(
+                    f"store {self.url} has schema {version}, this variantbench knows {schema.CURRENT}: "
+                    "upgrade variantbench, or give another --store"
+                )
+            for number in range(version + 1, schema.CURRENT + 1):
+                for step in schema.MIGRATIONS[number - 1]:
+                    if isinstance(step, Table):
+                        step.create(connection, checkfirst=True)
+                    else:
+                        connection.execute(step)
+                connection.execute(insert(schema.schema_version).values(version=number, applied=now()))
+
+    def _version(self, connection: Connection) -> int:
+        if not inspect(connection).has_table("schema_version"):
+            return 0
+        return connection.execute(select(func.max(schema.schema_version.c.version))).scalar() or 0
+
+    # completions
+
+    def add_texts(self, texts: Iterable[str]) -> None:
+        """Keep shared texts, each once."""
+        self._add(schema.texts, [{"hash": text_hash(text), "text": text} for text in set(texts)])
+
+    def add_model(self, identity: str, name: str, details: Mapping[str, Any]) -> None:
+        """Keep what generated; known identities stay as they are."""
+        self._add(schema.models, [{"identity": identity, "name": name, "details": json.dumps(details, sort_keys=True)}])
+
+    def add_completions(
+        self, completions: Sequence[tuple[str, Prompt, Completion]], *, model_identity: str, settings: Mapping[str, Any]
+    ) -> None:
+        """Keep completions under their keys; the texts of their prefixes must be in the store."""
+        self._add(
+            schema.completions,
+            [
+                {
+                    "key": key,
+                    "model_identity": model_identity,
+                    "settings": json.dumps({**settings, "decoding": asdict(prompt.decoding), "seed": prompt.seed}),
+                    "prefix_hash": text_hash(prompt.prefix),
+                    "suffix": prompt.suffix,
+                    **asdict(completion),
+                    "created": now(),
+                }
+                for key, prompt, completion in completions
+            ],
+        )
+
+    def completions(self, keys: Iterable[str]) -> dict[str, Completion]:
+        """The stored completions among those keys."""
+        table = schema.completions
+        names = tuple(Completion.__dataclass_fields__)
+        found: dict[str, Completion] = {}
+        with self.engine.connect() as connection:
+            for some in _slices(list(keys), _MOST_PARAMETERS):
+                query = select(table.c.key, *(table.c[name] for name in names)).where(table.c.key.in_(some))
+                for key, *values in connection.execute(query):
+                    completion = dict(zip(names, values, strict=True))
+                    completion["finish_reason"] = FinishReason(completion["finish_reason"])
+                    found[key] = Completion(**completion)
+        return found
+
+    # runs
+
+    def start_run(self, run_id: str, manifest: Mapping[str, Any]) -> None:
+        """Note that a run has begun."""
+        row = {"id": run_id, "started": now(), "status": "running", "manifest": json.dumps(manifest, sort_keys=True)}
+        self._add(schema.runs, [row])
+
+    def finish_run(self, run_id: str, status: str, manifest: Mapping[str, Any]) -> None:
+        """Note how a run ended."""
+        change = update(schema.runs).where(schema.runs.c.id == run_id)
+        with self._writing() as connection:
+            connection.execute(
+                change.values(finished=now(), status=status, manifest=json.dumps(manifest, sort_keys=True))
+            )
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Every run, newest first, with the number of its records."""
+        counted = (
+            select(schema.records.c.run_id, func.count().label("records")).group_by(schema.records.c.run_id).subquery()
+        )
+        query = (
+            select(schema.runs, func.coalesce(counted.c.records, 0).label("records"))
+            .join_from(schema.runs, counted, schema.runs.c.id == counted.c.run_id, isouter=True)
+            .order_by(schema.runs.c.started.desc())
+        )
+        with self.engine.connect() as connection:
+            return [
+                {**row, "manifest": json.loads(row["manifest"])} for row in connection.execute(query).mappings().all()
+            ]
+
+    def find_run(self, text: str | None = None) -> dict[str, Any]:
+        """The run whose id begins with `text`, or the newest; StoreError if there is none or several."""
+        found = [run for run in self.runs() if text is None or run["id"].startswith(text)]
+        if not found:
+            raise StoreError(f"no run {text or ''} in {self.url}: `variantbench runs` lists them".replace("  ", " "))
+        if text is not None and len(found) > 1 and text not in {run["id"] for run in found}:
+            raise StoreError(f"several runs begin with {text!r}: {', '.join(run['id'] for run in found)}; give more of it")
+        return found[0]
+
+    # records
+
+    def add_records(self, run_id: str, records: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
+        """Keep a run's graded answers, as `record_rows` gives them; a record that is there already stays."""
+        items = {rows["item"]["hash"]: rows["item"] for rows in records}
+        self._add(schema.items, list(items.values()))
+        self._add(schema.records, [{"run_id": run_id, **rows["record"]} for rows in records])
+
+    def records(self, run_id: str) -> Iterator[Mapping[str, Any]]:
+        """The rows that a report needs, in the order of the cases' ids: record, item and completion joined."""
+        query = (
+            select(
+                schema.records,
+                *(column for column in schema.items.c if column.name != "hash"),
+                schema.completions.c.finish_reason,
+                schema.completions.c.new_tokens,
+                schema.completions.c.prompt_tokens,
+                schema.completions.c.text,
+                schema.completions.c.suffix,
+            )
+            .join(schema.items, schema.items.c.hash == schema.records.c.item_hash)
+            .join(
+                schema.completions, schema.completions.c.key == schema.records.c.completion_key, isouter=True
+            )
+            .where(schema.records.c.run_id == run_id)
+            .order_by(schema.records.c.case_id)
+        )
+        with self.engine.connect() as connection:
+            yield from connection.execute(query).mappings()
+
+    def _add(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert the rows whose key is new."""
+        if not rows:
+            return
+        with self._writing() as connection:
+            connection.execute(self._insert_new(table).on_conflict_do_nothing(), list(rows))
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(
+                f"store {self.url} cannot be written ({_short(error)}): free the disk or mend its permissions; what was "
+                "stored before is safe, run the same command again to go on"
+            ) from None
+
+
+def _slices(values: list[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
