@@ -17,8 +17,8 @@ __all__ = ["BATCHES", "Baseline", "Judgement", "baselines", "few_shot_items", "l
 def load_items(source: str = "builtin", *, seed: int | None = None) -> tuple[Item, ...]:
     """All items, Q1-001 to Q4-108, batch by batch. Row i of each batch is the same underlying item.
 
-    `seed` gives a fresh built-in set with the same properties; None is the default set. Raises UserError for an unknown source and
-    for files that cannot be read. The authors' files ignore `seed`.
+    `seed` gives a fresh built-in set with the same properties; None is the default set. The authors' files ignore it.
+    Raises UserError for an unknown source and for files that cannot be read.
     """
     folder = _folder(source)
     return logic_set(seed).items if folder is None else raganato.load_folder(folder)

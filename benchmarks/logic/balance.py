@@ -1,6 +1,7 @@
 """Surface features of a question, and how well a rule that sees nothing else can guess the answers.
 
-Features are read from the text alone, as a reader who does not reason would see them, so they serve for any source of items.
+Features are read from the text alone, as a reader who does not reason would see them, so they serve for any source of
+items.
 """
 
 from __future__ import annotations
@@ -110,6 +111,6 @@ def _words(text: str) -> list[str]:
 
 
 def _figures(text: str) -> set[str]:
-    """The names of figures in a text, invented ones included: what "every", "the", "an" … of a figure is followed by."""
+    """The names of figures in a text; an invented one is known by its side count."""
     named = {"triangle", "square", "circle"} & set(_words(text))
     return named | set(re.findall(r"every (\w+) has (?:three|four) sides", text))

@@ -1,7 +1,7 @@
 """The four batches as items. Row i of Q1 to Q4 is the same underlying item, and each answer is searched for anew.
 
-Q1 as drawn. Q2 says in front how many sides the figures have. Q3 is Q2 with invented names for triangle and square. Q4 is Q1 with
-the question negated.
+Q1 as drawn. Q2 says in front how many sides the figures have. Q3 is Q2 with invented names for triangle and square.
+Q4 is Q1 with the question negated.
 """
 
 from __future__ import annotations

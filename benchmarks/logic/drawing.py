@@ -1,9 +1,9 @@
 """Draws the set, so that nothing on the surface of an item gives its answer away.
 
-Items are drawn in pairs: two questions of one frame (the same form, figure and number) about the same premises, or about premises
-of the same form, one answered yes, one no. What holds of one half of a pair on the surface holds of the other, so no surface
-feature helps. Four single items make up the odd numbers. A question is taken only if its answer is the same whether a bare
-numeral ("two green sides") means at least or exactly.
+Items are drawn in pairs: two questions of one frame (the same form, figure and number) about the same premises, or
+about premises of the same form, one answered yes, one no. What holds of one half of a pair on the surface holds of
+the other, so no surface feature helps. Four single items make up the odd numbers. A question is taken only if its
+answer is the same whether a bare numeral ("two green sides") means at least or exactly.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from variantbench.benchmarks.logic.wording import sentence_text
 
 T = TypeVar("T")
 
-# How many pairs and which single answer each group of forms gives: 21, 39, 3 and 45 items with one to four premises, as in the
-# study; 52 pairs, one more yes and three more no make 55 no and 53 yes.
+# How many pairs each group of forms gives, and whether its single item is a yes: 21, 39, 3 and 45 items with one to
+# four premises, as in the study; 52 pairs, one more yes and three more no make 55 no and 53 yes.
 PLAN: tuple[tuple[tuple[Form, ...], int, bool], ...] = (
     (ONE_PREMISE, 10, False),
     (TWO_PREMISES, 19, False),
@@ -79,7 +79,7 @@ class Candidate:
 
     def cues(self) -> Counter[str]:
         """What differs between the halves of a pair: the adjectives, and how many of them the premises name."""
-        return Counter({**dict.fromkeys(self.words, 1), "repeated": self.repeated})
+        return Counter((*(word.value for word in self.words), *["repeated"] * self.repeated))
 
 
 Pair = tuple[Candidate, Candidate]  # answered yes, answered no
@@ -163,7 +163,7 @@ def settled_answer(premises: PremiseSet, question: Question) -> bool | None:
 
 
 def frames_about(premises: PremiseSet, mode: Mode) -> tuple[Frame, ...]:
-    """The frames about the figures that the premises speak of; of triangle and square where they speak of sides alone."""
+    """The frames about the figures that the premises speak of; about both where they speak of sides alone."""
     named = {shape for sentence in premises for shape in shapes_of(sentence)} - {Shape.CIRCLE}
     only_sides = all(isinstance(sentence, EverySide) for sentence in premises)
     shapes = sorted(named) or ([Shape.TRIANGLE, Shape.SQUARE] if only_sides else [])

@@ -1,8 +1,10 @@
-"""Reads the files of Raganato, Peñaloza, Viviani and Pasi (arXiv 2505.00776), which have no licence and so are not shipped.
+"""Reads the authors' files of the study (Raganato, Peñaloza, Viviani and Pasi, arXiv 2505.00776).
 
-A folder holds `questions_en{1..4}_{test,dev}.txt`: UTF-8, no header, one row a line, the full prompt and yes or no, parted by a
-tab. The answers are taken as the files give them. Where an answer is known to differ from formal semantics, or where the search
-says so, a note of the item tells it.
+They have no licence and so are not shipped.
+
+A folder holds `questions_en{1..4}_{test,dev}.txt`: UTF-8, no header, one row a line, the full prompt and yes or no,
+parted by a tab. The answers are taken as the files give them. Where an answer is known to differ from formal
+semantics, or where the search says so, a note of the item tells it.
 """
 
 from __future__ import annotations

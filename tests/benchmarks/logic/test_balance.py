@@ -25,7 +25,7 @@ def batch_of(items: Sequence[Item], batch: str) -> list[Item]:
 
 
 def row_of(item: Item) -> Row:
-    """Everything on the surface as numbers: flags, counts, lengths, and whether each word of the vocabulary is asked about."""
+    """Everything on the surface as numbers: flags, counts, lengths, and whether each word is asked about."""
     seen = features(item.question)
     asked = item.question.rpartition(". ")[2].lower().rstrip("?").split()
     words = (*Adjective, *NUMERALS, "every", "there", "circle", "contains", "if", "the", "and", "that")
@@ -62,10 +62,10 @@ def grow(rows: Sequence[Row], answers: Sequence[bool], depth: int, smallest: int
 
 
 def cross_validated(rows: Sequence[Row], answers: Sequence[bool], units: Sequence[str], *, depth: int) -> float:
-    """The mean accuracy on rows that the tree has not seen, in five rounds of nine folds; rows of one unit share a fold."""
+    """The mean accuracy on unseen rows, in five rounds of nine folds; rows of one unit share a fold."""
     right, rounds, folds = 0, 5, 9
     for number in range(rounds):
-        order = random.Random(number).sample(sorted(set(units)), len(set(units)))
+        order = random.Random(number).sample(sorted(set(units)), len(set(units)))  # noqa: S311 - no secret
         fold_of = {unit: position % folds for position, unit in enumerate(order)}
         for fold in range(folds):
             seen = [index for index, unit in enumerate(units) if fold_of[unit] != fold]
@@ -103,8 +103,8 @@ def test_small_decision_tree_stays_below_62_percent(seed: int | None, batch: str
 
 
 def test_the_tree_would_find_a_shortcut() -> None:
-    # The two tests above mean something only if rules and tree see a shortcut that is there: "certain: no, can: yes", right on
-    # five items of six.
+    # The two tests above mean something only if rules and tree see a shortcut that is there: "certain: no, can: yes",
+    # right on five items of six.
     items = []
     for number, item in enumerate(batch_of(load_items(), "Q1")):
         shortcut_right = number % 6 != 0
