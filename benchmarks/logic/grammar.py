@@ -1,8 +1,8 @@
 """Reads the English of premises and questions back into sentences: the inverse of `wording`, and the forms of the
 authors' files.
 
-Tolerated: doubled and trailing blanks, capitals, a missing article, "which" for "that", the misspelling "taht",
-"colour". Everything else is refused with `Unreadable`, never guessed.
+Tolerated, as the authors' files need it: doubled and trailing blanks, capitals, a missing article, "which" for "that",
+the misspelling "taht", "colour". Everything else is refused with `Unreadable`, never guessed.
 """
 
 from __future__ import annotations
@@ -247,6 +247,7 @@ class _Reader:
         if self.next_is("no"):
             predicate = complement(HasSides(self.adjective()))
         else:
+            self.next_is("at least")
             number = self.number()
             predicate = HasSides(self.adjective(), number)
         if not self.next_is("side"):
@@ -275,9 +276,11 @@ class _Reader:
             return self.contained()
         if not self.next_is("has"):
             self.expect("have")
-        if self.next_is("sides of at least"):
+        if self.next_is("sides of"):
+            self.next_is("at least")
             number = self.number()
-            self.expect("different colors")
+            self.next_is("different")
+            self.expect("colors")
             return HasColors(number)
         start = self.at
         if self.one_of(_NUMBERS):

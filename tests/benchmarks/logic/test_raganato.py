@@ -1,6 +1,7 @@
 """The loader of the authors' files, on files in their form with sentences of our own."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,17 @@ def test_windows_line_ends_are_read(folder: Path) -> None:
     path = folder / "questions_en1_test.txt"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert by_id(folder)["Q1-006"].target == "no"
+
+
+@pytest.mark.skipif(
+    "VARIANTBENCH_RAGANATO" not in os.environ, reason="needs the authors' files: VARIANTBENCH_RAGANATO=PATH"
+)
+def test_the_eight_known_disagreements_come_out_of_the_authors_files() -> None:
+    items = load_items(f"raganato:{os.environ['VARIANTBENCH_RAGANATO']}")
+    found = {int(one.item_id[3:]): one for one in rejudge(item for item in items if item.batch == "Q1")}
+    read = {row for row, one in found.items() if one.formal is not None}
+    assert len(read) >= 100
+    assert {row for row in read if found[row].disagrees} == set(raganato.KNOWN_DISAGREEMENTS) & read
 
 
 def test_rejudging_the_built_in_set_agrees_with_every_answer() -> None:

@@ -6,6 +6,8 @@ from itertools import combinations, combinations_with_replacement
 
 import pytest
 import z3
+from hypothesis import given
+from hypothesis import strategies as st
 from variantbench.benchmarks.logic.batches import BATCHES, in_batch, logic_set
 from variantbench.benchmarks.logic.drawing import Entry, settled_answer
 from variantbench.benchmarks.logic.figures import SIDES, WIDTHS, Adjective, Figure, Shape, Side, Situation, every_figure
@@ -278,6 +280,30 @@ def test_situation_found_makes_every_sentence_true() -> None:
                 found += 1
                 assert all(is_true(one, situation) for one in (*entry.premises, sentence)), entry
     assert found > 100
+
+
+DRAWN = sorted({entry.question.sentence for entry in entries_of(1)}, key=repr)
+FIGURES = st.sampled_from(every_figure())
+
+
+@given(st.sampled_from(DRAWN), st.lists(FIGURES, max_size=4))
+def test_negation_is_true_exactly_where_the_sentence_is_not(sentence: Sentence, figures: list[Figure]) -> None:
+    situation = Situation(tuple(figures))
+    if isinstance(sentence, The) and len(situation.of(sentence.shape)) != 1:
+        assert not is_true(sentence, situation)  # "the" needs exactly one; its negation needs it, too
+        assert not is_true(negate(sentence), situation)
+    else:
+        assert is_true(negate(sentence), situation) is not is_true(sentence, situation)
+
+
+@given(st.sampled_from(entries_of(2)), st.lists(FIGURES, max_size=3))
+def test_no_situation_contradicts_an_answer(entry: Entry, figures: list[Figure]) -> None:
+    situation = Situation(tuple(figures))
+    if all(is_true(premise, situation) for premise in entry.premises):
+        holds = is_true(entry.question.sentence, situation)
+        yes = answer(entry.premises, entry.question)
+        assert not (holds and entry.question.mode is Mode.POSSIBLE and not yes)
+        assert not (not holds and entry.question.mode is Mode.CERTAIN and yes)
 
 
 def test_walking_small_situations_finds_nothing_that_the_search_denies() -> None:

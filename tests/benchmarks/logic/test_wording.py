@@ -194,6 +194,8 @@ def test_every_item_is_read_back_as_it_was_meant(seed: int | None, batch: str) -
         ("all the sides of the square are equal", The(S, SidesMatch(Pattern.EQUAL))),
         ("there is triangle with one green side", Some(Noun(T, (HasSides(GREEN),)))),
         ("there is a triangle which is not green", Some(Noun(T), Not(AllSides(GREEN)))),
+        ("the triangle has sides of two colors", The(T, HasColors(2))),
+        ("there is a square with at least two green sides", Some(Noun(S, (HasSides(GREEN, 2),)))),
         ("if a side is thick then it is blue", EverySide(SideRule(THICK, BLUE))),
     ],
 )
