@@ -1,6 +1,7 @@
 """Surface features of a question, and how well a rule that sees nothing else can guess the answers.
 
-Features are read from the text alone, as a reader who does not reason would see them, so they serve for any source of items.
+Features are read from the text alone, as a reader who does not reason would see them, so they serve for any source of
+items.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from variantbench.benchmarks.logic.figures import Adjective
 from variantbench.benchmarks.logic.wording import NUMERALS
@@ -30,7 +32,7 @@ class Features:
     characters: int
     first_word: str
     number: str  # the first numeral of the question, or ""
-    adjectives: int
+    adjectives: tuple[str, ...]  # named in the question
     repeated: int  # how many of the adjectives of the question stand in the premises, too
 
 
@@ -49,7 +51,7 @@ def features(text: str) -> Features:
         characters=len(question),
         first_word=words[0] if words else "",
         number=next((word for word in words if word in NUMERALS[1:]), ""),
-        adjectives=len(adjectives),
+        adjectives=tuple(adjectives),
         repeated=sum(word in given for word in adjectives),
     )
 
@@ -62,6 +64,10 @@ def asks(question: str) -> str:
     return "can" if re.match(r"can\b|is it possible\b", lowered) else "other"
 
 
+def _names(word: str, seen: Features) -> bool:
+    return word in seen.adjectives
+
+
 # The rules that look at one thing; the lengths are read as "longer than", all others by value.
 RULES: dict[str, Callable[[Features], Hashable]] = {
     "certain or can": lambda seen: seen.asks,
@@ -72,7 +78,7 @@ RULES: dict[str, Callable[[Features], Hashable]] = {
     "first word": lambda seen: seen.first_word,
     "number named": lambda seen: seen.number,
     "adjectives repeated": lambda seen: seen.repeated,
-}
+} | {f"{word} named": partial(_names, word) for word in Adjective}
 LENGTHS: dict[str, Callable[[Features], int]] = {
     "words": lambda seen: seen.words,
     "characters": lambda seen: seen.characters,
@@ -105,6 +111,6 @@ def _words(text: str) -> list[str]:
 
 
 def _figures(text: str) -> set[str]:
-    """The names of figures in a text, invented ones included: what "every", "the", "an" … of a figure is followed by."""
+    """The names of figures in a text; an invented one is known by its side count."""
     named = {"triangle", "square", "circle"} & set(_words(text))
     return named | set(re.findall(r"every (\w+) has (?:three|four) sides", text))

@@ -28,7 +28,8 @@ class Baseline:
 def baselines(items: Sequence[Item]) -> tuple[Baseline, ...]:
     """Always no, always yes, and "certain: no, can: yes", in this order.
 
-    The third leaves out questions that say neither, such as a plain "Is every triangle green?": they are not in its total.
+    The third leaves out questions that say neither, such as a plain "Is every triangle green?": they are not in its
+    total.
     """
     rule = [(item, _CERTAIN_OR_CAN.get(features(item.question).asks)) for item in items]
     spoken = [item.target == said for item, said in rule if said is not None]

@@ -1,12 +1,13 @@
 """The four batches as items. Row i of Q1 to Q4 is the same underlying item, and each answer is searched for anew.
 
-Q1 as drawn. Q2 says in front how many sides the figures have. Q3 is Q2 with invented names for triangle and square. Q4 is Q1 with
-the question negated.
+Q1 as drawn. Q2 says in front how many sides the figures have. Q3 is Q2 with invented names for triangle and square.
+Q4 is Q1 with the question negated.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from functools import lru_cache
 
 from variantbench.benchmarks.logic.balance import features, rule_scores
@@ -34,16 +35,27 @@ HIGHEST_RULE_SCORE = 0.58
 ATTEMPTS = 50
 
 
+@dataclass(frozen=True, slots=True)
+class LogicSet:
+    """One set: its entries and examples, the invented names of its Q3, and the items made of them, batch by batch."""
+
+    entries: tuple[Entry, ...]
+    shots: tuple[Entry, ...]
+    lexicon: Lexicon
+    items: tuple[Item, ...]
+    shot_items: tuple[Item, ...]
+
+
 @lru_cache(maxsize=8)
-def build(seed: int | None = None) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-    """All items, batch by batch, and the six examples in the wording of each batch, for a seed or for the default set."""
+def logic_set(seed: int | None = None) -> LogicSet:
+    """The default set, or the set of a seed: drawn anew until no surface rule scores more than it may."""
     for attempt in range(ATTEMPTS):
-        rng = random.Random(f"logic {DEFAULT_SEED if seed is None else seed} {attempt}")  # noqa: S311
+        rng = random.Random(f"logic {DEFAULT_SEED if seed is None else seed} {attempt}")  # noqa: S311 - no secret
         entries, shots = draw_entries(rng)
         lexicon = invented_names(None if seed is None else rng)
         items = _all_items(entries, lexicon, "{batch}-{row:03d}")
         if all(_balanced(items, batch) for batch in BATCHES):
-            return items, _all_items(shots, lexicon, "{batch}-shot{row}")
+            return LogicSet(entries, shots, lexicon, items, _all_items(shots, lexicon, "{batch}-shot{row}"))
     raise RuntimeError(f"no balanced set in {ATTEMPTS} attempts from seed {seed}")
 
 

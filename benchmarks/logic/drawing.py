@@ -1,9 +1,9 @@
 """Draws the set, so that nothing on the surface of an item gives its answer away.
 
-Items are drawn in pairs: two questions of one frame (the same form, figure and number) about the same premises, or about premises
-of the same form, one answered yes, one no. What holds of one half of a pair on the surface holds of the other, so no surface
-feature helps. Four single items make up the odd numbers. A question is taken only if its answer is the same whether a bare
-numeral ("two green sides") means at least or exactly.
+Items are drawn in pairs: two questions of one frame (the same form, figure and number) about the same premises, or
+about premises of the same form, one answered yes, one no. What holds of one half of a pair on the surface holds of
+the other, so no surface feature helps. Four single items make up the odd numbers. A question is taken only if its
+answer is the same whether a bare numeral ("two green sides") means at least or exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from variantbench.benchmarks.logic.figures import COLORS, Adjective, Shape
+from variantbench.benchmarks.logic.figures import Adjective, Shape
 from variantbench.benchmarks.logic.premises import (
     FOUR_PREMISES,
     ONE_PREMISE,
@@ -40,8 +40,8 @@ from variantbench.benchmarks.logic.wording import sentence_text
 
 T = TypeVar("T")
 
-# How many pairs and which single answer each group of forms gives: 21, 39, 3 and 45 items with one to four premises, as in the
-# study; 52 pairs, one more yes and three more no make 55 no and 53 yes.
+# How many pairs each group of forms gives, and whether its single item is a yes: 21, 39, 3 and 45 items with one to
+# four premises, as in the study; 52 pairs, one more yes and three more no make 55 no and 53 yes.
 PLAN: tuple[tuple[tuple[Form, ...], int, bool], ...] = (
     (ONE_PREMISE, 10, False),
     (TWO_PREMISES, 19, False),
@@ -77,10 +77,9 @@ class Candidate:
         given = " ".join(sentence_text(sentence) for sentence in self.premises).split()
         return sum(word in given for word in self.words)
 
-    @property
-    def kinds(self) -> tuple[bool, ...]:
-        """Which of its adjectives are colors."""
-        return tuple(word in COLORS for word in self.words)
+    def cues(self) -> Counter[str]:
+        """What differs between the halves of a pair: the adjectives, and how many of them the premises name."""
+        return Counter((*(word.value for word in self.words), *["repeated"] * self.repeated))
 
 
 Pair = tuple[Candidate, Candidate]  # answered yes, answered no
@@ -94,7 +93,7 @@ class Drawing:
     premise_sets: set[PremiseSet] = field(default_factory=set)
     asked: set[tuple[PremiseSet, Question]] = field(default_factory=set)
     uses: Counter[str] = field(default_factory=Counter)
-    lean: int = 0  # adjectives repeated from the premises, in the yes items less in the no items
+    lean: Counter[str] = field(default_factory=Counter)  # each cue, in the yes items less in the no items
 
     def block(self, form: Form) -> tuple[PremiseSet, ...]:
         """Fresh premise sets of that form."""
@@ -134,18 +133,22 @@ class Drawing:
 
     def _closest(self, candidates: Sequence[Candidate]) -> Pair | None:
         """The two that look most alike, or that take back some of the lean."""
+        cues = {candidate: candidate.cues() for candidate in candidates}
         pairs = [(one, other) for one in candidates if one.yes for other in candidates if not other.yes]
-        return min(pairs, key=self._distance, default=None)
+        return min(pairs, key=lambda pair: self._lean_with(cues[pair[0]], cues[pair[1]]), default=None)
 
-    def _distance(self, pair: Pair) -> tuple[int, bool]:
-        yes, no = pair
-        return abs(self.lean + yes.repeated - no.repeated), yes.kinds != no.kinds
+    def _lean_with(self, yes: Counter[str], no: Counter[str]) -> int:
+        """How far the set would lean with such a pair; squares, so that no cue leans far."""
+        return sum((self.lean[cue] + yes[cue] - no[cue]) ** 2 for cue in {*self.lean, *yes, *no})
 
     def _take(self, frame: Frame, *candidates: Candidate) -> None:
         self.uses[frame.form.name] += 1
         for candidate in candidates:
             self.asked.add((candidate.premises, candidate.question))
-            self.lean += candidate.repeated if candidate.yes else -candidate.repeated
+            if candidate.yes:
+                self.lean.update(candidate.cues())
+            else:
+                self.lean.subtract(candidate.cues())
 
 
 def echoes(premises: PremiseSet, question: Question) -> bool:
@@ -160,7 +163,7 @@ def settled_answer(premises: PremiseSet, question: Question) -> bool | None:
 
 
 def frames_about(premises: PremiseSet, mode: Mode) -> tuple[Frame, ...]:
-    """The frames about the figures that the premises speak of; of triangle and square where they speak of sides alone."""
+    """The frames about the figures that the premises speak of; about both where they speak of sides alone."""
     named = {shape for sentence in premises for shape in shapes_of(sentence)} - {Shape.CIRCLE}
     only_sides = all(isinstance(sentence, EverySide) for sentence in premises)
     shapes = sorted(named) or ([Shape.TRIANGLE, Shape.SQUARE] if only_sides else [])
@@ -192,7 +195,9 @@ def draw_entries(rng: random.Random) -> tuple[tuple[Entry, ...], tuple[Entry, ..
 def _draw_group(drawing: Drawing, group: tuple[Form, ...], modes: list[Mode], single: bool) -> list[Candidate]:
     """As many pairs as there are modes, spread evenly over the forms of the group, and one single item."""
     blocks = [drawing.block(form) for form in group]
-    chosen = [item for index, mode in enumerate(modes) for item in _draw_pair(drawing, blocks[index % len(blocks)], mode)]
+    chosen = [
+        item for index, mode in enumerate(modes) for item in _draw_pair(drawing, blocks[index % len(blocks)], mode)
+    ]
     for block in _shuffled(drawing.rng, blocks):
         extra = drawing.single(block, yes=single)
         if extra is not None:

@@ -1,7 +1,8 @@
 """The small world the logic items speak of: sides, figures and finite situations, and every figure there can be.
 
-A triangle has three sides, a square four, a circle none. A side has one color and is thick or thin, and nothing else. Besides the
-four colors with a name here there are as many unnamed ones as a figure has sides, which is as good as endlessly many.
+A triangle has three sides, a square four, a circle none. A side has one color and is thick or thin, and nothing else.
+Besides the four colors with a name here there are as many unnamed ones as a figure has sides, which is as good as
+endlessly many.
 """
 
 from __future__ import annotations

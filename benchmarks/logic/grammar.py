@@ -1,7 +1,8 @@
-"""Reads the English of premises and questions back into sentences: the inverse of `wording`, and the forms of the authors' files.
+"""Reads the English of premises and questions back into sentences: the inverse of `wording`, and the forms of the
+authors' files.
 
-Tolerated: doubled and trailing blanks, capitals, a missing article, "which" for "that", the misspelling "taht", "colour". Everything else is refused with
-`Unreadable`, never guessed.
+Tolerated, as the authors' files need it: doubled and trailing blanks, capitals, a missing article, "which" for "that",
+the misspelling "taht", "colour". Everything else is refused with `Unreadable`, never guessed.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class _Reader:
 
     def __init__(self, text: str, names: Mapping[str, Shape]) -> None:
         self.names = names
-        self.words = [_SPELLINGS.get(word, word) for word in re.findall(r"[^\s,]+", text.lower())]
+        self.words: list[str] = [_SPELLINGS.get(word, word) for word in re.findall(r"[^\s,]+", text.lower())]
         self.at = 0
 
     def refuse(self) -> Unreadable:
@@ -204,12 +205,22 @@ class _Reader:
                 return EverySide(rule) if negated else SomeSide(rule)
             self.at = start
         noun = self.noun()
-        predicate = self.relative() if self.at < len(self.words) else None
-        return No(noun, predicate) if negated else Some(noun, predicate)
+        if self.at == len(self.words):
+            return No(noun) if negated else Some(noun)
+        *more, last = self.clause()
+        noun = Noun(noun.shape, (*noun.qualities, *more))
+        return No(noun, last) if negated else Some(noun, last)
 
-    def relative(self) -> Predicate:
+    def clause(self) -> list[Predicate]:
+        """A relative clause; of several verb phrases all but the last count as qualities of the noun."""
         if self.next_is("that"):
-            return self.predicate()
+            found = [self.predicate()]
+            while self.next_is("and"):
+                found.append(self.predicate())
+            return found
+        return [self.match_of_sides()]
+
+    def match_of_sides(self) -> Predicate:
         self.expect("whose sides")
         if self.next_is("all"):
             return SidesMatch(self.pattern())
@@ -232,10 +243,11 @@ class _Reader:
         return Noun(shape, tuple(qualities))
 
     def sides(self) -> Predicate:
-        """ "A green side", "two green sides", "no green side"."""
+        """What a noun or "has" is followed by: "a green side", "two green sides", "no green side"."""
         if self.next_is("no"):
             predicate = complement(HasSides(self.adjective()))
         else:
+            self.next_is("at least")
             number = self.number()
             predicate = HasSides(self.adjective(), number)
         if not self.next_is("side"):
@@ -264,9 +276,11 @@ class _Reader:
             return self.contained()
         if not self.next_is("has"):
             self.expect("have")
-        if self.next_is("sides of at least"):
+        if self.next_is("sides of"):
+            self.next_is("at least")
             number = self.number()
-            self.expect("different colors")
+            self.next_is("different")
+            self.expect("colors")
             return HasColors(number)
         start = self.at
         if self.one_of(_NUMBERS):

@@ -27,8 +27,7 @@ def invented_names(rng: random.Random | None = None) -> Lexicon:
 def known_words() -> frozenset[str]:
     """Every word that has a meaning in the items, which no invented word may be."""
     frame = (
-        "a an all and are as at be can certain circle color colors contain contains different do does each equal every"
-        " figure four has have if is it least no not of one possible same side sides some that the then there three two"
-        " whose with"
+        "a all an and are as at be can certain circle color colors contain contains different do does equal every four"
+        " has have if is it least no not of one possible same side sided sides that the then there three two whose with"
     )
     return frozenset((*frame.split(), *(word.value for word in (*Shape, *Adjective))))

@@ -1,7 +1,7 @@
 """The premise sets: for each form, what it says once shapes, colors and widths are drawn.
 
-A block is one or two premise sets of the same form and length. Two where one set is contradictory, so that every answer has a
-counterpart under premises that look alike.
+A block is one or two premise sets of the same form and length. Two where one set is contradictory, so that every
+answer has a counterpart under premises that look alike.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PremiseSet = tuple[Sentence, ...]
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The words a form is filled with: a figure and another, four different colors, a width and the other."""
+    """The words a form is filled with: a figure and the other one, four different colors, and a width."""
 
     figure: Shape
     other: Shape
@@ -45,14 +45,14 @@ class Draw:
     c: Adjective
     d: Adjective
     width: Adjective
-    other_width: Adjective
 
 
 def draw(rng: random.Random) -> Draw:
     """Words at random; two of three times the figure is the triangle."""
     figure = rng.choices((Shape.TRIANGLE, Shape.SQUARE), (2, 1))[0]
     other = Shape.SQUARE if figure is Shape.TRIANGLE else Shape.TRIANGLE
-    return Draw(figure, other, *rng.sample(COLORS, 4), *rng.sample(WIDTHS, 2))
+    a, b, c, d = rng.sample(COLORS, 4)
+    return Draw(figure, other, a, b, c, d, rng.choice(WIDTHS))
 
 
 def _has(shape: Shape, adjective: Adjective) -> Sentence:
@@ -81,7 +81,6 @@ def _contains_circle(shape: Shape) -> Sentence:
 
 Form = Callable[[Draw], tuple[PremiseSet, ...]]
 
-# With the same names as in `Draw`: w.a to w.d are colors, w.width and w.other_width are thick and thin or thin and thick.
 ONE_PREMISE: tuple[Form, ...] = (
     lambda w: ((_is(w.figure, w.a),),),
     lambda w: ((_has(w.figure, w.a),),),
@@ -111,8 +110,7 @@ FOUR_PREMISES: tuple[Form, ...] = (
     lambda w: ((_has(w.figure, w.a), _has(w.figure, w.b), _has(w.figure, w.c), _rule(w.c, w.width)),),
     lambda w: (
         (*(_has(Shape.TRIANGLE, color) for color in (w.a, w.b, w.c)), _some(Shape.TRIANGLE, w.d)),
-        (*(_has(shape, w.a) for shape in Shape if shape is not Shape.CIRCLE), _has(Shape.TRIANGLE, w.b),
-         _some(Shape.TRIANGLE, w.d)),
+        (_has(Shape.TRIANGLE, w.a), _has(Shape.SQUARE, w.a), _has(Shape.TRIANGLE, w.b), _some(Shape.TRIANGLE, w.d)),
     ),
     lambda w: (
         (OneEach(w.other, w.figure), SharesColors(w.other, w.figure), The(w.other, HasColors(2)),
@@ -123,7 +121,9 @@ FOUR_PREMISES: tuple[Form, ...] = (
          _rule(w.a, w.width)),
     ),
     lambda w: ((_has(w.figure, w.a), _is(w.other, w.b), _rule(w.a, w.width), Some(Noun(w.figure))),),
-    lambda w: ((_rule(w.a, w.width), _rule(w.width, w.b, negated=True), _has(w.figure, w.a), _some(w.figure, w.c)),),
+    lambda w: (
+        (_rule(w.a, w.width), _rule(w.width, w.b, negated=True), _has(w.figure, w.a), _some(w.figure, w.c)),
+    ),
     lambda w: (
         (_match(w.figure, Pattern.SAME_COLOR), _rule(w.width, w.a, negated=True), _some(w.figure, w.width),
          _has(w.other, w.a)),

@@ -1,15 +1,18 @@
 """Certainty and possibility, decided by searching every situation up to a bound that loses nothing.
 
-Why the bound suffices. Each sentence forbids descriptions ("no triangle that is not green") and wants descriptions fitted ("a square
-with a thick side"). If a situation fits the premises, keep one witness for each description wanted and one figure for each shape a
-witness contains, and drop all others: nothing forbidden can appear by dropping, and nothing wanted is lost. So a situation fits if and only if one does
-with at most one figure for each description wanted, plus one for each shape contained. Where "the square" speaks of one figure of
-a shape, its witnesses are that figure. As forbidden descriptions speak of one figure at a time, the search need not walk the
-combinations: it takes the set of all figures (`every_figure`, as bits of an integer), strikes the forbidden ones, and asks of each
-description wanted whether a figure is left; only "has the same color as a side of the triangle" joins two figures, and there all pairs
-of colorings are tried. A figure has at most four sides, so four unnamed colors beside the named ones are as good as endlessly many.
+Why the bound suffices. Each sentence forbids descriptions ("no triangle that is not green") and wants descriptions
+fitted ("a square with a thick side"). If a situation fits the premises, keep one witness for each description wanted
+and one figure for each shape a witness contains, and drop all others: nothing forbidden can appear by dropping, and
+nothing wanted is lost. So a situation fits if and only if one does with at most one figure for each description
+wanted, plus one for each shape contained. Where "the square" speaks of one figure of a shape, its witnesses are that
+figure. As forbidden descriptions speak of one figure at a time, the search need not walk the combinations: it takes
+the set of all figures (`every_figure`, as bits of an integer), strikes the forbidden ones, and asks of each
+description wanted whether a figure is left; only "has the same color as a side of the triangle" joins two figures,
+and there all pairs of colorings are tried. A figure has at most four sides, so four unnamed colors beside the named
+ones are as good as endlessly many.
 
-Not covered, and refused with ValueError: figures nested more than one deep, and "there is a … side" together with "the".
+Not covered, and refused with ValueError: figures nested more than one deep, and "there is a … side" together with
+"the".
 """
 
 from __future__ import annotations
@@ -120,7 +123,9 @@ def _demands(
             case Every(noun, predicate):
                 forbidden.append(Description(noun.shape, (*noun.qualities, complement(predicate))))
             case No(noun, predicate):
-                forbidden.append(Description(noun.shape, (*noun.qualities, *(() if predicate is None else (predicate,)))))
+                forbidden.append(
+                    Description(noun.shape, (*noun.qualities, *(() if predicate is None else (predicate,))))
+                )
             case Some(noun, predicate):
                 parts = (*noun.qualities, *(() if predicate is None else (predicate,)))
                 if noun.shape in single:

@@ -1,7 +1,7 @@
 """When a predicate fits a figure and when a sentence is true in a situation.
 
-Two readings of a bare numeral are offered, "with two green sides" as at least two (the default) or as exactly two. An item of the
-built-in set has the same answer under both.
+Two readings of a bare numeral are offered, "with two green sides" as at least two (the default) or as exactly two. An
+item of the built-in set has the same answer under both.
 """
 
 from __future__ import annotations

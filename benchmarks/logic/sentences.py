@@ -1,6 +1,8 @@
-"""What premises and questions say, as small frozen expressions. Their truth is in `semantics`, their English in `wording`.
+"""What premises and questions say, as small frozen expressions. Their truth is in `semantics`, their English in
+`wording`.
 
-Predicates are about one figure; sentences are about a situation; a question asks whether a sentence is certain or possible.
+Predicates are about one figure; sentences are about a situation; a question asks whether a sentence is certain or
+possible.
 """
 
 from __future__ import annotations
@@ -171,13 +173,13 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Is the sentence certain, or possible, given the premises?"""
+    """Whether the sentence is certain, or possible, given the premises."""
 
     mode: Mode
     sentence: Sentence
 
     def negated(self) -> Question:
-        """The question of batch Q4: certain turns into possible, possible into certain, and the sentence into its negation."""
+        """The question of batch Q4: certain and possible change places, and the sentence is negated."""
         return Question(Mode.POSSIBLE if self.mode is Mode.CERTAIN else Mode.CERTAIN, negate(self.sentence))
 
 
@@ -189,11 +191,15 @@ def complement(predicate: Predicate) -> Predicate:
 def negate(sentence: Sentence) -> Sentence:
     """The sentence that is true in exactly the other situations (of those with one figure of the shape, for `The`).
 
-    Raises ValueError for the two forms that serve as premises only.
+    No negation is doubled. Raises ValueError for the two forms that serve as premises only.
     """
     match sentence:
         case Every(noun, predicate):
             return Some(noun, complement(predicate))
+        case Some(noun, Not(predicate)):
+            return Every(noun, predicate)  # rather than "no triangle is not green"
+        case Some(Noun(shape, (*qualities, Not(predicate))), None):
+            return Every(Noun(shape, tuple(qualities)), predicate)  # rather than "no triangle with no green side"
         case Some(noun, predicate):
             return No(noun, predicate)
         case No(noun, predicate):

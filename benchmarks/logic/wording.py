@@ -1,7 +1,7 @@
 """The English of sentences and questions, in the words of a batch.
 
-A lexicon says what a figure is called: `PLAIN` by its own name, in batch Q3 by an invented word. Only singular nouns are used, so
-an invented word needs no plural; its article follows its first letter.
+A lexicon says what a figure is called: `PLAIN` by its own name, in batch Q3 by an invented word. Only singular nouns
+are used, so an invented word needs no plural; its article follows its first letter.
 """
 
 from __future__ import annotations
@@ -96,16 +96,27 @@ def question_text(question: Question, lexicon: Lexicon = PLAIN) -> str:
 
 
 def _some(sentence: Some | SomeSide, lexicon: Lexicon) -> str:
-    """What "there is" is followed by: "a triangle with a thick side that is not green"."""
+    """What "there is" is followed by: "a triangle that has a thick side and is not green".
+
+    Not "a triangle with a thick side that is not green", which might speak of the side.
+    """
     if isinstance(sentence, SomeSide):
         rule = sentence.rule
         return f"{with_article(rule.given)} side that is {'' if rule.negated else 'not '}{rule.then}"
-    phrase = with_article(_noun(sentence.noun, lexicon))
-    return phrase if sentence.predicate is None else f"{phrase} {_relative(sentence.predicate, lexicon)}"
+    noun, predicate = sentence.noun, sentence.predicate
+    if predicate is None:
+        return with_article(_noun(noun, lexicon))
+    match predicate:
+        case SidesMatch() | Not(SidesMatch()):
+            return f"{with_article(_noun(noun, lexicon))} {_whose(predicate)}"
+    whole = tuple(quality for quality in noun.qualities if isinstance(quality, AllSides))
+    has = [f"has {_sides(quality)}" for quality in noun.qualities if isinstance(quality, HasSides | Not)]
+    clause = " and ".join([*has, _verb_phrase(predicate, lexicon)])
+    return f"{with_article(_noun(Noun(noun.shape, whole), lexicon))} that {clause}"
 
 
 def _universal(determiner: str, noun: Noun, predicate: Predicate, lexicon: Lexicon) -> str:
-    """ "Every …" or "no …"; patterns of sides have a form of their own."""
+    """A sentence with "every" or "no"; patterns of sides have a form of their own."""
     subject = _noun(noun, lexicon)
     if isinstance(predicate, SidesMatch) and determiner == "every":
         are = "are " if predicate.pattern is Pattern.EQUAL else ""
@@ -131,7 +142,7 @@ def _noun(noun: Noun, lexicon: Lexicon) -> str:
 
 
 def _sides(quality: HasSides | Not) -> str:
-    """ "a green side", "two green sides", "no green side"."""
+    """What "with" or "has" is followed by: "a green side", "two green sides", "no green side"."""
     if isinstance(quality, HasSides):
         if quality.number == 1:
             return f"{with_article(quality.adjective)} side"
@@ -172,11 +183,12 @@ def _contained(predicate: Contains, lexicon: Lexicon) -> str:
     return with_article(noun if predicate.sides is None else f"{NUMERALS[predicate.sides]}-sided {noun}")
 
 
-def _relative(predicate: Predicate, lexicon: Lexicon) -> str:
-    """The relative clause: "that is not green", "whose sides do not all have the same color"."""
-    match predicate:
-        case SidesMatch(pattern):
-            return f"whose sides {'are all ' if pattern is Pattern.EQUAL else 'all '}{_PATTERNS[pattern]}"
-        case Not(SidesMatch(pattern)):
-            return f"whose sides {'are not all ' if pattern is Pattern.EQUAL else 'do not all '}{_PATTERNS[pattern]}"
-    return f"that {_verb_phrase(predicate, lexicon)}"
+def _whose(predicate: Predicate) -> str:
+    """The clause of a pattern: "whose sides do not all have the same color"."""
+    pattern = predicate.predicate if isinstance(predicate, Not) else predicate
+    if not isinstance(pattern, SidesMatch):
+        raise ValueError(f"no clause with 'whose' for {predicate}")
+    negated = isinstance(predicate, Not)
+    if pattern.pattern is Pattern.EQUAL:
+        return f"whose sides are {'not ' if negated else ''}all equal"
+    return f"whose sides {'do not ' if negated else ''}all {_PATTERNS[pattern.pattern]}"
