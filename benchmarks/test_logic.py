@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-
-from variantbench.benchmarks.logic import few_shot_items, load_items
+from variantbench.benchmarks.logic import few_shot_items, load_items, sample_rows
 from variantbench.plugins.answers import Answer
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.options import RunConfig
@@ -17,7 +16,7 @@ BATCHES = ("Q1", "Q2", "Q3", "Q4")
 
 def logic_items(run: RunConfig) -> Sequence[Item]:
     """The batches Q1 to Q4, or with ``--sample`` the same drawn questions of each."""
-    return load_items(run.logic_source, seed=run.logic_seed)
+    return sample_rows(load_items(run.logic_source, seed=run.logic_seed), run.sample, seed=run.seed)
 
 
 def logic_shots(run: RunConfig) -> Mapping[str, Sequence[Item]]:

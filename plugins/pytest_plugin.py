@@ -19,6 +19,8 @@ CONTROLLER = pytest.StashKey["Controller"]()
 ANSWERS = pytest.StashKey["Answers"]()
 RECORD = pytest.StashKey["Record"]()
 
+NO_MODEL = "no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)"
+
 _MARKS = (
     "questions(items, formats, shots, repeats): the test is asked once per item and prompt format",
     "gsm: grade-school word problems",
@@ -152,7 +154,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def answer(request: pytest.FixtureRequest, case: Case) -> Answer:
     """The model's graded answer to this case; waits until it is there."""
     if ANSWERS not in request.config.stash:
-        pytest.skip("no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)")
+        pytest.skip(NO_MODEL)
     from variantbench.plugins.answers import require_answer
     from variantbench.plugins.errors import EngineError
 
@@ -185,3 +187,11 @@ def pytest_runtest_makereport(
         report.longrepr = explain(record)
         report.variantbench_verdict = record.robust.verdict.value
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once why questions were skipped for want of a model."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    ours = sum(NO_MODEL in str(report.longrepr) for report in skipped)
+    if ours:
+        terminalreporter.write_line(f"variantbench: {ours:,} questions skipped: {NO_MODEL}")

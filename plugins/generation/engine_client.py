@@ -15,7 +15,6 @@ from variantbench.plugins.errors import EngineError, VariantbenchError
 from variantbench.plugins.generation.plan import Batch, to_wire
 from variantbench.plugins.models.engines import EngineSettings
 
-
 # For a CPU engine: threads that wait must sleep, since other processes use the cores too (spinning ones made an answer
 # five times dearer on a busy machine), and memory of big temporaries is kept instead of given back at every step.
 _CPU_ENVIRONMENT = {

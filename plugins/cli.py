@@ -1,0 +1,134 @@
+"""The ``variantbench`` command. Each subcommand is a few lines over a function that can be called without it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from variantbench.plugins.errors import VariantbenchError
+from variantbench.plugins.options import DEFAULT_STORE
+
+STORE = click.option(
+    "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="File or URL of the store."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="variantbench", message="%(prog)s %(version)s")
+def variantbench() -> None:
+    """Reasoning microbenchmarks for language models. To run them: pytest benchmarks/ --model NAME."""
+
+
+@variantbench.group(invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> None:
+    """List the models that have a short name (any hub id or path works, too)."""
+    if context.invoked_subcommand is None:
+        _list_models()
+
+
+def _list_models() -> None:
+    from variantbench.plugins.models.registry import registry
+
+    click.echo(f"{'name':<28} {'hub id':<42} {'size':>6}  {'kind':<5} {'access':<7} licence")
+    for spec in registry().values():
+        size = f"{spec.parameters / 1e9:.2g}B" if spec.parameters else "?"
+        kind = "chat" if spec.chat else "base"
+        access = "no hub" if spec.embedded else spec.access
+        click.echo(f"{spec.name:<28} {spec.hub or '-':<42} {size:>6}  {kind:<5} {access:<7} {spec.licence}".rstrip())
+
+
+@models.command("get")
+@click.argument("name")
+def models_get(name: str) -> None:
+    """Download an embedded model and convert it, so that later runs need no network."""
+    from variantbench.plugins.errors import UserError
+    from variantbench.plugins.models.embedded import EMBEDDED, get_embedded
+
+    if name not in EMBEDDED:
+        raise UserError(f"no embedded model {name!r}: choose from {', '.join(EMBEDDED)}")
+    click.echo(f"{name} is ready in {get_embedded(name, say=click.echo)}")
+
+
+@variantbench.group()
+def prompts() -> None:
+    """Look at prompt formats."""
+
+
+@prompts.command("list")
+def prompts_list() -> None:
+    """List the prompt formats."""
+    from variantbench.prompts.format import available_formats, load_format
+
+    for name in available_formats():
+        form = load_format(name)
+        click.echo(f"{name:<16} {form.kind.value:<6} {form.title}")
+
+
+@prompts.command("show")
+@click.argument("format_name", metavar="FORMAT")
+@click.argument("item_id", metavar="ITEM")
+@click.option("--model", metavar="NAME", help="Also show the token ids that this model reads, with BOS marked.")
+def prompts_show(format_name: str, item_id: str, model: str | None) -> None:
+    """Print the exact text of ITEM (0042-base, Q3-017) in FORMAT."""
+    from variantbench.plugins.inspection import prompt_of, token_lines
+
+    prompt = prompt_of(format_name, item_id, model=model)
+    click.echo(prompt.text, nl=False)
+    if model:
+        click.echo("\n" + "-" * 72)
+        for line in token_lines(prompt, model, say=lambda text: click.echo(text, err=True)):
+            click.echo(line)
+    elif sys.stdout.isatty():
+        click.echo()
+
+
+@variantbench.command()
+@click.option(
+    "--templates", type=click.Path(path_type=Path), required=True, help="A template file or a folder of them."
+)
+@click.option(
+    "--per-template", type=click.IntRange(0), default=50, show_default=True, help="Variants of each template."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the draws.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The JSONL file to write.")
+def generate(templates: Path, per_template: int, seed: int, output: Path) -> None:
+    """Write fresh GSM items to a file, for --gsm-source jsonl:FILE."""
+    from variantbench.benchmarks.gsm.generate import generate as write_items
+
+    click.echo(f"{write_items(templates, per_template=per_template, seed=seed, output=output):,} items in {output}")
+
+
+@variantbench.command()
+@STORE
+def runs(store: str) -> None:
+    """List the stored runs, newest first."""
+    from variantbench.plugins.store import open_store
+
+    for run in open_store(store, create=False).runs():
+        names = ", ".join(model["name"] for model in run["manifest"]["models"])
+        click.echo(f"{run['id']}  {run['started'][:19]}  {run['status']:<11}  {run['records']:>7,} answers  {names}")
+
+
+@variantbench.command()
+@click.argument("run", required=False)
+@STORE
+def report(run: str | None, store: str) -> None:
+    """Show the report of RUN (the beginning of its id; the newest if left out)."""
+    from variantbench.plugins.report.build import build_report
+    from variantbench.plugins.report.terminal import render
+    from variantbench.plugins.store import open_store
+
+    opened = open_store(store, create=False)
+    for line in render(build_report(opened, opened.find_run(run)["id"])):
+        click.echo(line)
+
+
+def main() -> None:
+    """Run the command; errors of ours are one line."""
+    try:
+        variantbench()
+    except VariantbenchError as error:
+        click.echo(f"variantbench: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,61 @@
+"""Looking at a single prompt: its exact text, and the tokens a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from variantbench.plugins.cases import uses_chat_template
+from variantbench.plugins.datatypes import Item, Prompt
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.models.registry import resolve_model
+from variantbench.plugins.options import RunConfig
+from variantbench.plugins.run import is_chat_model, model_folder
+from variantbench.prompts.format import AnswerKind, load_format, shots_from_items
+
+
+def prompt_of(format_name: str, item_id: str, *, model: str | None) -> Prompt:
+    """The prompt of a built-in item in a format, as the suite would ask `model`."""
+    form = load_format(format_name)
+    item, shots = _item(item_id, logic=form.kind is AnswerKind.YESNO)
+    chat = False
+    if model is not None:
+        spec = resolve_model(model)
+        known_chat = (
+            spec.chat if spec.chat is not None else is_chat_model(spec, model_folder(spec, "transformers", say=_mute))
+        )
+        chat = uses_chat_template(form, RunConfig(), is_chat_model=known_chat)
+    return form.render(item, shots=shots_from_items(shots if form.item_shots else ()), chat=chat)
+
+
+def token_lines(prompt: Prompt, model: str, *, say: Callable[[str], None]) -> Iterator[str]:
+    """The token ids of a prompt with their texts, BOS marked; loads the model's tokenizer only."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model_folder(resolve_model(model), "transformers", say=say))
+    text = prompt.text
+    if prompt.chat:
+        text = tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+        )
+    ids = tokenizer.encode(text, add_special_tokens=not prompt.chat)
+    yield f"{len(ids)} tokens" + (", behind the chat template" if prompt.chat else "")
+    for place, token in enumerate(ids):
+        mark = "  <- BOS" if token == tokenizer.bos_token_id else ""
+        yield f"{place:>5} {token:>7} {tokenizer.convert_ids_to_tokens(token)!r}{mark}"
+
+
+def _item(item_id: str, *, logic: bool) -> tuple[Item, tuple[Item, ...]]:
+    """The built-in item of that id, and the solved items of its batch."""
+    from variantbench.benchmarks import gsm
+    from variantbench.benchmarks import logic as logic_items
+
+    items = logic_items.load_items() if logic else (*gsm.load_items(), *gsm.load_easy_items())
+    found = next((item for item in items if item.id == item_id), None)
+    if found is None:
+        kind = "logic" if logic else "GSM"
+        raise UserError(f"no {kind} item {item_id!r}: ids are like {items[0].id} and {items[-1].id}")
+    return found, logic_items.few_shot_items(batch=found.batch) if logic and found.batch else ()
+
+
+def _mute(_line: str) -> None:
+    """Say nothing: the caller says it later."""
