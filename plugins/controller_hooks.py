@@ -24,6 +24,7 @@ class ControllerHooks:
     def __init__(self, controller: Controller, speaker: Speaker) -> None:
         self.controller, self.speaker = controller, speaker
         self.wrong: list[str] = []
+        self.interrupted = False
 
     def pytest_runtest_logstart(self) -> None:
         """Pytest is about to write without ending the line."""
@@ -57,13 +58,13 @@ class ControllerHooks:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the books and decide the exit status."""
         controller = self.controller
-        interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or bool(session.shouldfail)
-        controller.finish(interrupted=interrupted or bool(controller.stopped))
+        self.interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or bool(session.shouldfail)
+        controller.finish(interrupted=self.interrupted or bool(controller.stopped))
         if controller.stopped:
             controller.tally.infrastructure += 1
             exitstatus = pytest.ExitCode.TESTS_FAILED
         session.exitstatus = exit_status(
-            exitstatus, controller.tally, fail_on=controller.run.fail_on, stopped_early=interrupted
+            exitstatus, controller.tally, fail_on=controller.run.fail_on, stopped_early=self.interrupted
         )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -80,4 +81,6 @@ class ControllerHooks:
             write.write_line(line)
         if self.controller.stopped:
             write.write_line(f"stopped: {self.controller.stopped}", red=True)
+        elif self.interrupted:
+            write.write_line(f"interrupted: {self.controller.progress.so_far()}; run the same command again to go on")
         write.write_line(f"run {self.controller.run_id} in {self.controller.run.store}")

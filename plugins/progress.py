@@ -40,6 +40,10 @@ class Progress:
             case "stopped":
                 self.say(f"stopped: {message['cause']}")
 
+    def so_far(self) -> str:
+        """How many of the answers are in the store."""
+        return f"{self.reused + self.generated:,} of {self.total:,} answers are stored"
+
     def _count(self, answers: int) -> None:
         first = self.generated == 0
         self.generated += answers
