@@ -128,7 +128,11 @@ def report(run: str | None, store: str) -> None:
 def main() -> None:
     """Run the command; errors of ours are one line."""
     try:
-        variantbench()
+        variantbench(prog_name="variantbench")
     except VariantbenchError as error:
         click.echo(f"variantbench: {error}", err=True)
         sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

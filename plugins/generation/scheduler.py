@@ -71,7 +71,8 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
             super().mark_test_complete(node, item_index, duration)
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
-        """Send more to a worker that runs low."""
+        """Send more to the workers that run low."""
+        del node, duration  # xdist's own heuristics
         with self.lock:
             self._send_ready()
 

@@ -16,7 +16,7 @@ from variantbench.stats.proportions import Proportion, wilson
 class Line:
     """One part (base, variants, or a logic batch) of one model x benchmark x format.
 
-    `accuracy` is None where nothing could be judged. `not_judged` counts answers that are ours to blame (engine, sandbox).
+    `accuracy` is None where nothing could be judged. `not_judged` counts answers that failed through our fault.
     """
 
     model: str

@@ -227,8 +227,8 @@ class Store:
                 yield connection
         except SQLAlchemyError as error:
             raise StoreError(
-                f"store {self.url} cannot be written ({_short(error)}): free the disk or mend its permissions; what was "
-                "stored before is safe, run the same command again to go on"
+                f"store {self.url} cannot be written ({_short(error)}): free the disk or mend its permissions; "
+                "what was stored before is safe, run the same command again to go on"
             ) from None
 
 

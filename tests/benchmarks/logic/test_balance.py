@@ -65,7 +65,7 @@ def cross_validated(rows: Sequence[Row], answers: Sequence[bool], units: Sequenc
     """The mean accuracy on unseen rows, in five rounds of nine folds; rows of one unit share a fold."""
     right, rounds, folds = 0, 5, 9
     for number in range(rounds):
-        order = random.Random(number).sample(sorted(set(units)), len(set(units)))  # noqa: S311 - no secret
+        order = random.Random(number).sample(sorted(set(units)), len(set(units)))
         fold_of = {unit: position % folds for position, unit in enumerate(order)}
         for fold in range(folds):
             seen = [index for index, unit in enumerate(units) if fold_of[unit] != fold]
