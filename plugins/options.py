@@ -43,6 +43,14 @@ class RunConfig:
         """The options as plain values, for the run's manifest."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> RunConfig:
+        """The options that `as_dict` gave, also after a way through JSON."""
+        restored: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**restored)
+
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare the command-line options, in three short groups."""

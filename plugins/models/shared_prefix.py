@@ -268,7 +268,7 @@ class SharedPrefixDecoder:
         return cache
 
     def _read(self, cache: SlotCache, rows: Sequence[Row], *, at: int) -> None:
-        """Read the rows' own tokens but the last, which the next step feeds. Padded on the right, where nobody looks."""
+        """Read the rows' own tokens but the last, which the next step feeds. Padded on the right."""
         width = max(len(row.own_ids) - 1 for row in rows)
         if width == 0:
             return

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    DDL,
     Column,
     Float,
     ForeignKey,
@@ -22,6 +21,8 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TextClause,
+    text,
 )
 from variantbench.plugins.store.types import AnyText
 
@@ -126,6 +127,6 @@ LEFT JOIN texts ON texts.hash = completions.prefix_hash
 _FIRST = (schema_version, texts, models, runs, items, completions, records)
 
 # One entry a version, the first being version 1: what to run on a database of the version before.
-MIGRATIONS: tuple[tuple[Table | DDL, ...], ...] = ((*_FIRST, DDL(ANSWERS_VIEW)),)
+MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = ((*_FIRST, text(ANSWERS_VIEW)),)
 
 CURRENT = len(MIGRATIONS)

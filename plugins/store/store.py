@@ -211,7 +211,8 @@ class Store:
             .order_by(schema.records.c.case_id)
         )
         with self.engine.connect() as connection:
-            yield from connection.execute(query).mappings()
+            for row in connection.execute(query).mappings():
+                yield dict(row)
 
     def _add(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert the rows whose key is new."""
