@@ -92,7 +92,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
             unfinished = self.node2pending.pop(node)
             if not unfinished or self.collection is None:
                 return None
-            died_in = self.collection[unfinished[0]]
+            died_in: str = self.collection[unfinished[0]]
             self.pending.update(dict.fromkeys(unfinished[1:]))
             self.ready.extendleft(reversed(unfinished[1:]))
             self._send_ready()
