@@ -64,3 +64,20 @@ def test_the_dependencies_are_accounted_for():
     for requirement in wanted:
         name = requirement.split("[")[0].split(">")[0].split("=")[0].split("<")[0].strip()
         assert f"`{name}`" in accounts, f"{name} has no line in CONTRIBUTING.md"
+
+
+def test_the_installed_benchmarks_run_from_an_empty_folder(tmp_path):
+    script = tmp_path / "answers.json"
+    script.write_text('{"default": "The final answer is 7."}')
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    command = [sys.executable, "-m", "pytest", "--pyargs", "variantbench.benchmarks", "--engine=scripted"]
+    options = [f"--model={script}", "--sample=2", "--variants-per-template=1", "-k", "test_gsm and base and not code"]
+    verdicts = set()
+    for mode in ([], ["-n2"], ["-p", "no:xdist"]):
+        done = subprocess.run([*command, *options, "--fresh", *mode], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        table = done.stdout[done.stdout.rindex("answers.json\n") :].split("run 2")[0]
+        assert "gsm       simple_nl" in table
+        verdicts.add(table)
+    assert len(verdicts) == 1

@@ -88,7 +88,8 @@ def test_a_store_that_is_no_store(suite, script, tmp_path):
 
 def test_a_store_where_nobody_may_write(suite, script, tmp_path):
     line = error_line(suite(*script(default="7"), "--store=/proc/variantbench/runs.db"))
-    assert "store '/proc/variantbench/runs.db' cannot be opened" in line
+    assert "--store '/proc/variantbench/runs.db' is no path or URL that can be opened" in line
+    assert "give a file in a folder that you may write" in line
 
 
 def test_a_store_url_of_an_unknown_kind(suite, script):
