@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import click
+
 from variantbench.plugins.errors import VariantbenchError
 from variantbench.plugins.options import DEFAULT_STORE
 

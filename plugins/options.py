@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
+
 from variantbench.plugins.errors import UserError
 
 CHAT_TEMPLATES = ("auto", "none", "model")

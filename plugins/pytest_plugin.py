@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from variantbench.plugins.options import RunConfig, add_options, read_options
 
 if TYPE_CHECKING:

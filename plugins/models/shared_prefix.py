@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+
 from variantbench.plugins.datatypes import Decoding
 from variantbench.plugins.models.decoding import Ending, Row, choose
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from variantbench.plugins.datatypes import Verdict
+from variantbench.plugins.report.baselines import Baseline, baselines
 from variantbench.plugins.store import Store
 from variantbench.stats.proportions import Proportion, wilson
 
@@ -45,15 +46,23 @@ class Report:
 
     run: Mapping[str, Any]
     lines: tuple[Line, ...]
+    baselines: Mapping[str, tuple[Baseline, ...]]  # by logic batch: what answering without reading would score
 
 
 def build_report(store: Store, run_id: str) -> Report:
     """The report of a stored run."""
     run = store.find_run(run_id)
+    asked: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     groups: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for record in store.records(run_id):
         groups[record["model"], record["benchmark"], record["format"], part_of(record)].append(record)
-    return Report(run, tuple(_line(*key, rows) for key, rows in sorted(groups.items())))
+        if record["batch"]:
+            asked[record["batch"]][record["item_hash"]] = (record["question"], record["target"])
+    return Report(
+        run,
+        tuple(_line(*key, rows) for key, rows in sorted(groups.items())),
+        {batch: baselines(list(answers.values())) for batch, answers in sorted(asked.items())},
+    )
 
 
 def part_of(record: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ def render(report: Report) -> Iterator[str]:
     if not report.lines:
         yield "no answers were graded"
         return
+    yield from _baseline_lines(report)
     for model, lines in groupby(report.lines, key=lambda line: line.model):
         yield model
         yield (_COLUMNS.format("benchmark", "format", "part", "right", "accuracy, 95% Wilson") + "remarks").rstrip()
@@ -40,6 +41,16 @@ def _format_lines(lines: list[Line]) -> Iterator[str]:
         if base is not None and variants is not None:
             change = 100 * (variants.estimate - base.estimate)
             yield _COLUMNS.format("", "", "", "difference", f"{change:+5.1f} pp").rstrip()
+
+
+def _baseline_lines(report: Report) -> Iterator[str]:
+    if report.baselines:
+        yield "what answering without reading would score"
+    for batch, found in report.baselines.items():
+        for one in found:
+            if one.total:
+                right, share = f"{one.correct}/{one.total}", f"{100 * one.accuracy:5.1f} %"
+                yield f"  {'logic':<9} {one.name:<22} {batch:<3} {right:>11}  {share}"
 
 
 def _accuracy(line: Line) -> str:

@@ -24,6 +24,7 @@ from sqlalchemy import (
     TextClause,
     text,
 )
+
 from variantbench.plugins.store.types import AnyText
 
 metadata = MetaData()

@@ -13,6 +13,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
 from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, text_hash
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
@@ -36,8 +37,8 @@ def open_store(text: str, *, create: bool = True) -> Store:
         store = _connect(store_url(text), create=create)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, OSError) as error:
         raise StoreError(
-            f"--store {text!r} is no path or URL that can be opened ({_short(error)}): give a file in a folder that you "
-            "may write, or postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
+            f"--store {text!r} is no path or URL that can be opened ({_short(error)}): give a file in a folder that "
+            "you may write, or postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
         ) from None
     try:
         store.migrate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from variantbench.plugins.gate import ExitStatus, Tally, exit_status
 
 OK, FAILED, INTERRUPTED, EMPTY = 0, 1, 2, 5

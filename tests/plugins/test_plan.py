@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.plugins.datatypes import Decoding, Prompt
 from variantbench.plugins.generation.key import completion_key
 from variantbench.plugins.generation.plan import Job, from_wire, plan_batches, to_wire

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import create_engine, text
+
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Prompt
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import open_store
@@ -73,10 +74,9 @@ def test_several_writers_at_once_lose_nothing(url):
 
 
 def test_a_wrong_password_is_one_line(url):
-    with pytest.raises(
-        StoreError, match=r"cannot be opened \(.*password.*\): check that it is a variantbench store"
-    ) as caught:
-        open_store(url.replace(":variantbench@", ":wrong@"))
+    wrong = url.replace(":variantbench@", ":wrong@")
+    with pytest.raises(StoreError, match=r"cannot be opened \(.*password.*\): check that it is a variant") as caught:
+        open_store(wrong)
     assert "\n" not in str(caught.value)
 
 

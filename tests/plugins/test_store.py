@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
+
 from variantbench.plugins.datatypes import (
     Completion,
     Decoding,

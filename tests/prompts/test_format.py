@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.plugins.datatypes import Decoding, Item
 from variantbench.plugins.errors import UserError
 from variantbench.prompts.format import (

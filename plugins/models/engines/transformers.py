@@ -158,6 +158,7 @@ class TransformersEngine:
 def _decoder(model: Any, *, size: int) -> Decoder:
     """The shared-prefix decoder if the model's attention can be replaced, else the plain one."""
     from transformers import AttentionInterface
+
     from variantbench.plugins.models.plain import PlainDecoder
     from variantbench.plugins.models.shared_prefix import CascadeAttention, SharedPrefixDecoder
 

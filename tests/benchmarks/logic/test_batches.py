@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 import pytest
+
 from variantbench.benchmarks.logic import BATCHES, few_shot_items, load_items
 from variantbench.benchmarks.logic.batches import in_batch, logic_set
 from variantbench.benchmarks.logic.drawing import draw_entries, echoes, settled_answer

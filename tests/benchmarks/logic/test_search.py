@@ -8,6 +8,7 @@ import pytest
 import z3
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.benchmarks.logic.batches import BATCHES, in_batch, logic_set
 from variantbench.benchmarks.logic.drawing import Entry, settled_answer
 from variantbench.benchmarks.logic.figures import SIDES, WIDTHS, Adjective, Figure, Shape, Side, Situation, every_figure

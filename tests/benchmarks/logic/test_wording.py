@@ -5,6 +5,7 @@ import random
 import re
 
 import pytest
+
 from variantbench.benchmarks.logic import BATCHES, few_shot_items, load_items
 from variantbench.benchmarks.logic.batches import in_batch, logic_set
 from variantbench.benchmarks.logic.figures import Adjective, Shape

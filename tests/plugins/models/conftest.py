@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.models.embedded import get_embedded
 

@@ -6,6 +6,7 @@ import csv
 import os
 
 import pytest
+
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.models import embedded
 from variantbench.plugins.models.device import resolve_device, resolve_dtype
