@@ -115,14 +115,16 @@ def runs(store: str) -> None:
 @variantbench.command()
 @click.argument("run", required=False)
 @STORE
-def report(run: str | None, store: str) -> None:
+@click.option("--without-doubtful-labels", is_flag=True, help="Leave out items whose notes say the label may be wrong.")
+def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
     """Show the report of RUN (the beginning of its id; the newest if left out)."""
     from variantbench.plugins.report.build import build_report
     from variantbench.plugins.report.terminal import render
     from variantbench.plugins.store import open_store
 
     opened = open_store(store, create=False)
-    for line in render(build_report(opened, opened.find_run(run)["id"])):
+    run_id = opened.find_run(run)["id"]
+    for line in render(build_report(opened, run_id, with_doubtful_labels=not without_doubtful_labels)):
         click.echo(line)
 
 

@@ -64,5 +64,6 @@ def _remarks(line: Line) -> str:
         "not judged": line.not_judged,
         "truncated": line.truncated,
         "no answer": line.counts.get(Verdict.NO_ANSWER, 0),
+        "labels in doubt": line.doubtful_labels,
     }
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count)

@@ -102,6 +102,20 @@ def test_records_make_a_report(store):
     assert max(map(len, lines)) <= 100
 
 
+def test_items_with_doubtful_labels_are_counted_and_can_be_left_out(store):
+    add(store, "k")
+    store.start_run("run-1", {"models": []})
+    records = [record(n, Verdict.CORRECT) for n in range(1, 5)]
+    noted = [("label: may be wrong",), ("wording: odd",), (), ("label: one too small",)]
+    records = [replace(r, item=replace(r.item, notes=notes)) for r, notes in zip(records, noted, strict=True)]
+    store.add_records("run-1", [record_rows(each) for each in records])
+    (line,) = build_report(store, "run-1").lines
+    assert (line.judged, line.doubtful_labels) == (4, 2)
+    assert any("2 labels in doubt" in text for text in render(build_report(store, "run-1")))
+    (line,) = build_report(store, "run-1", with_doubtful_labels=False).lines
+    assert (line.judged, line.doubtful_labels) == (2, 0)
+
+
 def test_runs_are_listed_newest_first_with_their_records(store):
     store.start_run("run-1", {"models": []})
     store.start_run("run-2", {"models": []})
