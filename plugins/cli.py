@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -126,6 +129,47 @@ def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
     run_id = opened.find_run(run)["id"]
     for line in render(build_report(opened, run_id, with_doubtful_labels=not without_doubtful_labels)):
         click.echo(line)
+
+
+@variantbench.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--response", required=True, metavar="COLUMN", help="The 0/1 column: right or wrong.")
+@click.option("--fixed", required=True, metavar="A,B", help="Columns of the fixed effects.")
+@click.option("--group", required=True, metavar="COLUMN", help="The column of the random intercept: the template.")
+@click.option("--method", type=click.Choice(["exact", "laplace"]), default="exact", show_default=True)
+@click.option("--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Cluster bootstrap replicates.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the bootstrap.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def fit(
+    data: Path, response: str, fixed: str, group: str, method: str, bootstrap: int, seed: int | None, as_json: bool
+) -> None:
+    """Fit a mixed logistic model with a random intercept to DATA (.csv, .csv.gz or .parquet)."""
+    from variantbench.plugins.tables import fit_lines, fit_table
+
+    names = [name.strip() for name in fixed.split(",")]
+    result = fit_table(
+        data, response=response, fixed=names, group=group, method=method, bootstrap=bootstrap, seed=seed
+    )
+    _print(result, fit_lines(result), as_json=as_json)
+
+
+@variantbench.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--key", required=True, metavar="COLUMN", help="The column that names the item, in both files.")
+@click.option("--response", required=True, metavar="COLUMN", help="The 0/1 column: right or wrong.")
+@click.option("--cluster", metavar="COLUMN", help="The column of the template, for tests that respect it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def mcnemar(first: Path, second: Path, key: str, response: str, cluster: str | None, as_json: bool) -> None:
+    """Compare two tables of answers to the same items, pair by pair."""
+    from variantbench.plugins.tables import mcnemar_lines, mcnemar_tables
+
+    result = mcnemar_tables(first, second, key=key, response=response, cluster=cluster)
+    _print(result, mcnemar_lines(result), as_json=as_json)
+
+
+def _print(result: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    click.echo(json.dumps(result, indent=2) if as_json else "\n".join(lines))
 
 
 def main() -> None:

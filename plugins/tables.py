@@ -1,0 +1,138 @@
+"""Statistics for people with a table of their own: reads CSV or Parquet, fits, and says in words what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from variantbench.plugins.errors import UserError
+
+
+def fit_table(
+    path: Path,
+    *,
+    response: str,
+    fixed: Sequence[str],
+    group: str,
+    method: str,
+    bootstrap: int,
+    seed: int | None,
+) -> dict[str, Any]:
+    """Everything that `variantbench.stats.fit` gives for columns of a table, as plain values."""
+    from variantbench.stats.fit import fit
+
+    table = read_table(path, [response, *fixed, group])
+    try:
+        full = fit(
+            table[response].to_numpy(),
+            table[list(fixed)].to_numpy(dtype=float),
+            table[group].to_numpy(),
+            names=list(fixed),
+            method=method,
+            bootstrap=bootstrap,
+            seed=seed,
+        )
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
+    return full.as_json()
+
+
+def fit_lines(result: dict[str, Any]) -> Iterator[str]:
+    """The result of `fit_table` for people, at most 100 characters a line."""
+    yield (
+        f"{result['n_rows']:,} rows in {result['n_groups']:,} groups, {result['n_informative']:,} of them informative; "
+        f"method {result['method']}"
+    )
+    yield f"log-likelihood {_number(result['loglik'], 6)}, sigma {_number(result['sigma'])}"
+    yield f"{'effect':<20} {'log odds':>9} {'SE':>8} {'95% profile':>20} {'LRT p':>9} {'odds ratio':>10} {'MDE':>6}"
+    for name, low_high in result["profile_ci"].items():
+        interval = f"[{_number(low_high[0])}, {_number(low_high[1])}]"
+        yield (
+            f"{name:<20} {_number(result['beta'][name]):>9} {_number(result['se'][name]):>8} {interval:>20} "
+            f"{_number(result['lrt_p'][name]):>9} {_number(result['odds_ratio'][name]):>10} "
+            f"{_number(result['minimum_detectable'][name]):>6}"
+        )
+    for name, test in result["conditional"].items():
+        p_values = f", exact p {_number(test['p_exact'])}, mid-p {_number(test['p_mid'])}" if "p_exact" in test else ""
+        yield f"conditional {name}: log odds {_number(test['beta'])}, SE {_number(test['se'])}{p_values}"
+    if result["bootstrap"]:
+        for name, interval in result["bootstrap"]["bca"].items():
+            ends = ", ".join(map(_number, interval))
+            yield f"cluster bootstrap {name}: BCa [{ends}] of {result['bootstrap']['replicates']:,} replicates"
+    for remark in result["status"]:
+        yield f"note: {remark}"
+
+
+def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluster: str | None) -> dict[str, Any]:
+    """Paired tests of two tables that answer the same items, joined by `key`, never by position."""
+    from variantbench.stats.clustered import clustered_pairs
+    from variantbench.stats.mcnemar import mcnemar_pairs
+    from variantbench.stats.tango import tango
+
+    columns = [key, response, *([cluster] if cluster else [])]
+    one, two = (read_table(path, columns) for path in (first, second))
+    for path, table in ((first, one), (second, two)):
+        doubled = table[key][table[key].duplicated()]
+        if len(doubled):
+            raise UserError(f"{path}: {key} {doubled.iloc[0]!r} stands twice: each item belongs in one row")
+    alone = set(one[key]) ^ set(two[key])
+    if alone:
+        raise UserError(
+            f"{len(alone):,} items are in one table only, such as {sorted(map(str, alone))[0]!r}: both tables must hold "
+            f"the same {key}s"
+        )
+    pairs = one.merge(two, on=key, suffixes=("_first", "_second"))
+    answers = pairs[f"{response}_first"].to_numpy(), pairs[f"{response}_second"].to_numpy()
+    try:
+        test = mcnemar_pairs(*answers)
+        interval = tango(test.a, test.b, test.c, test.d)
+        clustered = clustered_pairs(*answers, pairs[f"{cluster}_first"].to_numpy()) if cluster else None
+    except ValueError as error:
+        raise UserError(f"{first}, {second}: {error}") from None
+    return {
+        "mcnemar": asdict(test),
+        "difference": asdict(interval),
+        "clustered": asdict(clustered) if clustered else None,
+    }
+
+
+def mcnemar_lines(result: dict[str, Any]) -> Iterator[str]:
+    """The result of `mcnemar_tables` for people."""
+    test, interval, clustered = result["mcnemar"], result["difference"], result["clustered"]
+    pairs = test["a"] + test["b"] + test["c"] + test["d"]
+    yield f"{pairs:,} pairs: right in both {test['a']:,}, first only {test['b']:,}, second only {test['c']:,}, wrong in both {test['d']:,}"
+    yield f"McNemar mid-p {_number(test['p'])} (exact p {_number(test['p_exact'])})"
+    yield f"first minus second {_points(interval['estimate'])}, 95% Tango {_points(interval['low'])} to {_points(interval['high'])}"
+    if clustered:
+        yield (
+            f"clustered in {clustered['clusters']:,}: {_points(clustered['estimate'])}, 95% "
+            f"{_points(clustered['low'])} to {_points(clustered['high'])}, sign-flip p {_number(clustered['p'])}"
+        )
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Any:
+    """The table at `path` (.csv, .csv.gz or .parquet) with at least those columns; UserError says what is missing."""
+    import pandas
+
+    try:
+        table = pandas.read_parquet(path) if path.suffix == ".parquet" else pandas.read_csv(path)
+    except (OSError, ValueError, ImportError, UnicodeDecodeError) as error:
+        cause = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read ({cause}): give a .csv, .csv.gz or .parquet file") from None
+    for column in columns:
+        if column not in table.columns:
+            raise UserError(f"{path}: no column {column!r}: there are {', '.join(map(str, table.columns))}")
+    return table
+
+
+def _number(value: Any, digits: int = 3) -> str:
+    """A figure in a few digits; what cannot be given is a dash, an infinity a word."""
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else f"{value:.{digits}g}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f} pp"
