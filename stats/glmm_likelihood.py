@@ -212,8 +212,8 @@ def _cell_terms(trials: Floats, successes: Floats, eta: Floats) -> tuple[Floats,
     e = np.exp(-np.abs(eta))
     up = 1.0 / (1.0 + e)
     down = e * up
-    mean = np.where(eta > 0, up, down)
-    value = successes * eta - trials * (np.maximum(eta, 0.0) + np.log(1.0 + e))
+    mean = up - (eta < 0) * (up - down)  # faster than np.where
+    value = successes * eta - trials * (np.maximum(eta, 0.0) + np.log1p(e))
     return value, successes - trials * mean, mean, up * down
 
 
