@@ -180,9 +180,7 @@ def _folded(cells: Cells, row_code: Integers) -> Cells:
         for value in (row_code, cells.trials, cells.successes):
             code, levels = codes(np.where(there, value[at] + 1, 0).astype(np.int64))
             signature, _ = codes(signature * levels + code)
-    distinct, keep, inverse, count = np.unique(
-        signature, return_index=True, return_inverse=True, return_counts=True
-    )
+    distinct, keep, inverse, count = np.unique(signature, return_index=True, return_inverse=True, return_counts=True)
     taken = np.concatenate([np.arange(cells.starts[k], cells.starts[k + 1]) for k in keep])
     return Cells(
         x=cells.x[taken],

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 from statsmodels.discrete.conditional_models import ConditionalLogit
-
 from variantbench.stats.cells import Floats, Integers, codes
 from variantbench.stats.table import Table, read_table
 
@@ -65,9 +64,13 @@ def conditional_test(
     table = read_table(response, is_variant, group, names=["is_variant"])
     variant = table.covariates[:, 0]
     if not ((variant == 0) | (variant == 1)).all():
-        raise ValueError("is_variant holds other values than 0 (base) and 1 (variant): use conditional_logit for covariates")
+        raise ValueError(
+            "is_variant holds other values than 0 (base) and 1 (variant): use conditional_logit for covariates"
+        )
     code, groups = codes(table.group)
-    counts = np.bincount(code * 4 + (variant * 2 + table.response).astype(np.int64), minlength=4 * groups).reshape(-1, 4)
+    counts = np.bincount(code * 4 + (variant * 2 + table.response).astype(np.int64), minlength=4 * groups).reshape(
+        -1, 4
+    )
     return conditional_counts(
         counts[:, 0] + counts[:, 1], counts[:, 1], counts[:, 2] + counts[:, 3], counts[:, 3], confidence=confidence
     )
@@ -187,9 +190,13 @@ class _Kinds:
     def sum_law(self, beta: float) -> Floats:
         """The law of S less its least value: convolved directly, so that small probabilities keep their digits."""
         laws = self.laws(beta)
-        parts = [law[np.isfinite(log)] for law, log, k in zip(laws, self.log, self.times, strict=True) for _ in range(k)]
+        parts = [
+            law[np.isfinite(log)] for law, log, k in zip(laws, self.log, self.times, strict=True) for _ in range(k)
+        ]
         while len(parts) > 1:
-            parts = [np.convolve(*parts[k : k + 2]) if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)]
+            parts = [
+                np.convolve(*parts[k : k + 2]) if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)
+            ]
         return np.maximum(parts[0], _LEAST)
 
 

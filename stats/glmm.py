@@ -15,7 +15,6 @@ from math import exp, inf, isfinite, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2, norm
-
 from variantbench.stats.cells import Cells, Floats, collapse
 from variantbench.stats.glmm_likelihood import Contributions
 from variantbench.stats.glmm_newton import LIKELIHOODS, Maximum, Problem, first_guess, maximise, problem
@@ -67,7 +66,11 @@ class Effect:
     @property
     def odds_ratio(self) -> float:
         """exp(beta)."""
-        return exp(min(self.beta, 700.0)) if isfinite(self.beta) else (inf if self.beta > 0 else 0.0 if self.beta < 0 else nan)
+        return (
+            exp(min(self.beta, 700.0))
+            if isfinite(self.beta)
+            else (inf if self.beta > 0 else 0.0 if self.beta < 0 else nan)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ def fit_glmm(
     >>> answers = [1, 1, 0, 1, 0, 0] * 10 + [0, 1, 0, 0, 1, 0] * 10
     >>> fit = fit_glmm(answers, [[0], [1], [1]] * 40, [row // 6 for row in range(120)], names=["is_variant"])
     >>> round(fit["is_variant"].beta, 3), round(fit["is_variant"].lrt_p, 3)
-    (-0.707, 0.071)
+    (-0.511, 0.192)
     """
     if method not in LIKELIHOODS:
         raise ValueError(f"method {method!r}: one of {', '.join(LIKELIHOODS)}")
@@ -184,6 +187,7 @@ def _lane(found: Maximum, lane: int) -> Maximum:
         found.mode[:, at],
         found.converged[at],
         found.iterations,
+        found.step[:, at],
     )
 
 
@@ -294,7 +298,9 @@ def _without_maximum(table: Table, cells: Cells, method: str, remarks: list[Rema
 
 def _all_or_nothing(cells: Cells) -> float:
     """The least upper bound of the likelihood as sigma grows, where all groups share one design: that of G coins."""
-    means: NDArray[np.float64] = (cells.column_matrix @ cells.trials).reshape(-1, cells.n_patterns) / cells.pattern_trials
+    means: NDArray[np.float64] = (cells.column_matrix @ cells.trials).reshape(
+        -1, cells.n_patterns
+    ) / cells.pattern_trials
     if float(np.ptp(means, axis=1).max()) > 1e-9:
         return nan
     right = float(cells.multiplicity[cells.pattern_successes > 0].sum())

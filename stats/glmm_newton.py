@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
 from variantbench.stats.cells import Cells, Floats
 from variantbench.stats.glmm_likelihood import Contributions, exact, laplace
 
@@ -22,7 +21,8 @@ _CAP = 3.0  # longest step, in standard deviations of a covariate, plus half the
 @dataclass(frozen=True, slots=True)
 class Maximum:
     """Where each lane ended: ``theta`` (k, lanes) with sigma >= 0, ``loglik`` (lanes,), ``gradient`` (lanes, k),
-    ``hessian`` (lanes, k, k), ``mode`` of u (patterns, lanes), ``converged`` (lanes,), ``iterations`` in all.
+    ``hessian`` (lanes, k, k), ``mode`` of u (patterns, lanes), ``converged`` (lanes,), ``iterations`` in all,
+    and the ``step`` (k, lanes) that would come next.
     """
 
     theta: Floats
@@ -32,6 +32,7 @@ class Maximum:
     mode: Floats
     converged: NDArray[np.bool_]
     iterations: int
+    step: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def maximise(
         converged[moved] = left < decrement
         short = np.abs(step[:, active]).max(axis=0) < 1e-14
         active = active[~(converged[active] | short)]
-    return Maximum(theta, loglik, gradient, hessian, mode, converged, iteration)
+    return Maximum(theta, loglik, gradient, hessian, mode, converged, iteration, step)
 
 
 def _steps(theta: Floats, gradient: Floats, hessian: Floats, held: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
-
 from variantbench.stats.cells import Floats
 from variantbench.stats.glmm_newton import Maximum, Problem, first_guess, maximise
 
@@ -20,7 +19,9 @@ _SIGMAS = (0.3, 3.0, 12.0)
 def likelihood_ratio(task: Problem, best: Maximum, *, robust: bool) -> tuple[Floats, Floats]:
     """Twice the log-likelihood lost by each effect's absence (effects,), and the slopes there (effects,)."""
     effects = np.arange(1, task.cells.x.shape[1])
-    lost, slope, _, _ = _held(task, best, effects, np.zeros(len(effects)), _starts(task, best, len(effects)), robust=robust)
+    lost, slope, _, _ = _held(
+        task, best, effects, np.zeros(len(effects)), _starts(task, best, len(effects)), robust=robust
+    )
     return np.maximum(0.0, lost), slope
 
 

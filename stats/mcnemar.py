@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
-
 from variantbench.stats.cells import Floats
 
 
@@ -41,7 +40,7 @@ def mcnemar(a: int, b: int, c: int, d: int) -> McNemar:
     Raises ValueError for a negative count or no pair at all. Deviation from statsmodels: its corrected asymptotic test gives
     p = 0 for b = c = 0 and 0.80 for b = c = 8; both are 1 here.
 
-    >>> mcnemar(1, 1, 7, 12).p
+    >>> round(mcnemar(1, 1, 7, 12).p, 7)
     0.0390625
     """
     if min(a, b, c, d) < 0 or a + b + c + d == 0:
@@ -74,5 +73,7 @@ def binary(values: ArrayLike, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     wrong = array[~((array == 0) | (array == 1))]
     if array.ndim != 1 or len(wrong):
-        raise ValueError(f"{name} {array.shape}{f' holds {wrong[0]:g}' if len(wrong) else ''}: a list of 0 (wrong) and 1 (right)")
+        raise ValueError(
+            f"{name} {array.shape}{f' holds {wrong[0]:g}' if len(wrong) else ''}: a list of 0 (wrong) and 1 (right)"
+        )
     return array

@@ -77,7 +77,7 @@ def by_questions(successes: int, answers: int, questions: int, *, confidence: fl
     answers by question at hand, `clustered` uses how far they do agree.
 
     >>> by_questions(648, 1296, 108)
-    Proportion(estimate=0.5, low=0.4072..., high=0.5927...)
+    Proportion(estimate=0.5, low=0.4073..., high=0.5926...)
     """
     if not 0 < questions <= answers:
         raise ValueError(f"{questions} questions for {answers} answers: at least one, and no more than answers")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from variantbench.stats.glmm import GlmmFit, fit_glmm
 from variantbench.stats.glmm_status import Status
 
@@ -165,7 +164,9 @@ def test_laplace_agrees_with_lme4(golden: Callable[[str], Any], name: str, formu
 
 @pytest.mark.parametrize("formula", ["glmm1", "glmm2"])
 @pytest.mark.parametrize("name", FALSE_DEGENERATE)
-def test_laplace_is_near_lme4_where_lme4_has_false_errors(golden: Callable[[str], Any], name: str, formula: str) -> None:
+def test_laplace_is_near_lme4_where_lme4_has_false_errors(
+    golden: Callable[[str], Any], name: str, formula: str
+) -> None:
     fit = fitted(golden, name, formula, "laplace")
     default = golden(name).r[formula]["lme4_default"]
     assert abs(fit.loglik - default["loglik"]) < 2e-2

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from variantbench.stats.multiplicity import benjamini_hochberg, holm, westfall_young
 
 
