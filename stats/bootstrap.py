@@ -1,8 +1,9 @@
 """Bootstraps of the mixed logistic model, all replicates in one batched Newton.
 
-A cluster bootstrap draws groups with replacement: here only their multiplicities change, no table is rebuilt. A parametric
-bootstrap draws new answers from the fitted model. No replicate is dropped: one whose estimate is infinite counts as such.
-R: ``lme4::bootMer`` for the parametric one; for clusters a loop over ``glmer``, 500 to 1,000 times slower.
+A cluster bootstrap draws groups with replacement: here only their multiplicities change, no table is rebuilt. A
+parametric bootstrap draws new answers from the fitted model. No replicate is dropped: one whose estimate is infinite
+counts as such. R: ``lme4::bootMer`` for the parametric one; for clusters a loop over ``glmer``, 500 to 1,000 times
+slower.
 
 The percentile interval is the least well calibrated interval of this package (notes, section 4): a display of
 sensitivity, never the verdict.
@@ -30,8 +31,9 @@ _INFINITE = 25.0  # log-odds over the range of a covariate
 class Bootstrap:
     """``estimates`` (replicates, coefficients and sigma) beside ``original`` (coefficients and sigma).
 
-    ``jackknife`` (groups, coefficients and sigma) serves the BCa interval of a cluster bootstrap and is empty otherwise.
-    ``infinite`` counts replicates with an infinite coefficient, ``unfinished`` those whose search did not end.
+    ``jackknife`` (groups, coefficients and sigma) serves the BCa interval of a cluster bootstrap and is empty
+    otherwise. ``infinite`` counts replicates with an infinite coefficient, ``unfinished`` those whose search did not
+    end.
     """
 
     names: tuple[str, ...]
@@ -138,7 +140,8 @@ def bootstrap_test(
     replicates: int = 999,
     method: str = "laplace",
 ) -> float:
-    """The p of the likelihood ratio test of covariate ``effect`` against its law in answers simulated without the effect.
+    """The p of the likelihood ratio test of covariate ``effect`` against its law in answers simulated without the
+    effect.
 
     R: ``pbkrtest::PBmodcomp`` (Davison & Hinkley 1997, 4.2): (1 + ratios at least as large) / (1 + replicates).
     """

@@ -26,7 +26,8 @@ class Cells:
     """Cells sorted by pattern.
 
     ``x`` (cells, columns), its first column 1; ``trials`` and ``successes`` (cells,); ``pattern`` (cells,) ascending;
-    ``multiplicity`` (patterns,): groups a pattern stands for; ``pattern_of_group`` (groups,), in sorted order of labels.
+    ``multiplicity`` (patterns,): groups a pattern stands for; ``pattern_of_group`` (groups,), in sorted order of
+    labels.
     """
 
     x: Floats
@@ -102,8 +103,7 @@ def collapse(response: Floats, columns: Floats, group: NDArray[np.generic], *, f
     row_code, distinct = _row_codes(columns, group_code)
     if row_code is None:
         order = np.argsort(group_code, kind="stable")
-        cells = _unfolded(columns[order], np.ones(len(order)), response[order], group_code[order], n_groups)
-        return cells
+        return _unfolded(columns[order], np.ones(len(order)), response[order], group_code[order], n_groups)
     cell_code = group_code * distinct + row_code
     if n_groups * distinct <= _DENSE_CODES * len(response):
         trials = np.bincount(cell_code, minlength=n_groups * distinct)
@@ -118,7 +118,9 @@ def collapse(response: Floats, columns: Floats, group: NDArray[np.generic], *, f
         )
         successes = np.bincount(inverse, weights=response, minlength=len(present))
     pattern = present // distinct
-    cells = _unfolded(columns[first], trials.astype(np.float64), successes, pattern, n_groups)
+    cells = _unfolded(
+        columns[first], trials.astype(np.float64), np.asarray(successes, dtype=np.float64), pattern, n_groups
+    )
     return _folded(cells, present % distinct) if fold else cells
 
 

@@ -1,7 +1,7 @@
 """Paired answers in clusters: two checkpoints on the same items, several items to a template.
 
-Items of a template are not independent, so McNemar's test rejects up to a third of true nothings. The estimate's interval
-is the t interval over templates' mean differences; p is that of flipping the sign of whole templates' sums.
+Items of a template are not independent, so McNemar's test rejects up to a third of true nothings. The estimate's
+interval is the t interval over templates' mean differences; p is that of flipping the sign of whole templates' sums.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from variantbench.stats.mcnemar import binary
 
 @dataclass(frozen=True, slots=True)
 class ClusteredPairs:
-    """``estimate`` is the mean over clusters of (first only - second only) / pairs, with its t interval; ``p`` that of the
-    sign flips. Statistics of Obuchowski and Durkalski are chi-squared on 1 degree of freedom.
+    """``estimate`` is the mean over clusters of (first only - second only) / pairs, with its t interval; ``p`` that of
+    the sign flips. Statistics of Obuchowski and Durkalski are chi-squared on 1 degree of freedom.
     """
 
     estimate: float

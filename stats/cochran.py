@@ -22,8 +22,9 @@ class CochranQ:
 def cochran_q(answers: ArrayLike) -> CochranQ:
     """The test of ``answers`` (items, conditions) of 0 and 1.
 
-    Where every item is answered alike everywhere there is no evidence: q = 0, p = 1 (statsmodels' ``cochrans_q`` gives NaN).
-    Source: Cochran 1950, Biometrika 37. R: ``DescTools::CochranQTest``. Raises ValueError for other values or one condition.
+    Where every item is answered alike everywhere there is no evidence: q = 0, p = 1 (statsmodels' ``cochrans_q`` gives
+    NaN). Source: Cochran 1950, Biometrika 37. R: ``DescTools::CochranQTest``. Raises ValueError for other values or one
+    condition.
 
     >>> cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]]).q
     2.666...

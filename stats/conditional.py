@@ -1,9 +1,9 @@
 """The exact conditional test of a variant effect: no random-effect distribution, no optimiser, no degenerate case.
 
-Given a group's number of right answers, and no effect, every subset of its answers is equally likely to be the right ones.
-So the right base answers of a group are hypergeometric and their sum S over groups has a known distribution; an effect of
-beta tilts it by exp(-beta s). R: ``mantelhaen.test(exact = TRUE)`` (its interval is not the mid-p one, its p sums the less
-likely outcomes; here p is twice the smaller tail), ``survival::clogit`` for the estimate.
+Given a group's number of right answers, and no effect, every subset of its answers is equally likely to be the right
+ones. So the right base answers of a group are hypergeometric and their sum S over groups has a known distribution; an
+effect of beta tilts it by exp(-beta s). R: ``mantelhaen.test(exact = TRUE)`` (its interval is not the mid-p one, its p
+sums the less likely outcomes; here p is twice the smaller tail), ``survival::clogit`` for the estimate.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ConditionalEffect:
 def conditional_test(
     response: ArrayLike, is_variant: ArrayLike, group: ArrayLike, *, confidence: float = 0.95
 ) -> ConditionalTest:
-    """The test of rows: ``response`` (rows,) 0/1, ``is_variant`` (rows,) 0 for base and 1 for variant, ``group`` (rows,).
+    """The test of rows: ``response`` (rows,) 0/1, ``is_variant`` (rows,) 0 for base and 1 for variant, ``group``
+    (rows,).
 
     >>> test = conditional_test([1, 0, 0, 1, 1, 0, 0, 0, 1], [0, 1, 1] * 3, [0, 0, 0, 1, 1, 1, 2, 2, 2])
     >>> round(test.p_mid, 4), test.base_right, test.informative
@@ -64,9 +65,7 @@ def conditional_test(
     table = read_table(response, is_variant, group, names=["is_variant"])
     variant = table.covariates[:, 0]
     if not ((variant == 0) | (variant == 1)).all():
-        raise ValueError(
-            "is_variant holds other values than 0 (base) and 1 (variant): use conditional_logit for covariates"
-        )
+        raise ValueError("is_variant is not only 0 (base) and 1 (variant): use conditional_logit for covariates")
     code, groups = codes(table.group)
     counts = np.bincount(code * 4 + (variant * 2 + table.response).astype(np.int64), minlength=4 * groups).reshape(
         -1, 4
@@ -174,8 +173,8 @@ class _Law:
 
 @dataclass(frozen=True, slots=True)
 class _Kinds:
-    """Distinct kinds of groups: the possible numbers of right base answers ``s`` (kinds, width), the logarithms of their
-    weights under no effect (-inf where impossible), and how many groups are of each kind.
+    """Distinct kinds of groups: the possible numbers of right base answers ``s`` (kinds, width), the logarithms of
+    their weights under no effect (-inf where impossible), and how many groups are of each kind.
     """
 
     s: Integers
@@ -190,14 +189,12 @@ class _Kinds:
     def sum_law(self, beta: float) -> Floats:
         """The law of S less its least value: convolved directly, so that small probabilities keep their digits."""
         laws = self.laws(beta)
-        parts = [
-            law[np.isfinite(log)] for law, log, k in zip(laws, self.log, self.times, strict=True) for _ in range(k)
-        ]
+        possible = np.isfinite(self.log)
+        parts = [law[at] for law, at, k in zip(laws, possible, self.times, strict=True) for _ in range(k)]
         while len(parts) > 1:
-            parts = [
-                np.convolve(*parts[k : k + 2]) if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)
-            ]
-        return np.maximum(parts[0], _LEAST)
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = [np.convolve(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+        return np.asarray(np.maximum(parts[0], _LEAST))
 
 
 def _kinds(n0: Integers, n1: Integers, total: Integers) -> _Kinds:

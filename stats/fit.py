@@ -27,8 +27,8 @@ Json = dict[str, object]
 class FullFit:
     """The fit by the method asked for, the other method's for comparison, the conditional results and the bootstrap.
 
-    ``exact_test`` is there where a covariate is 0/1 and ignores the others; ``conditional`` holds every effect adjusted for
-    the others, where there is more than one. ``remarks`` are the fit's and those of the comparisons.
+    ``exact_test`` is there where a covariate is 0/1 and ignores the others; ``conditional`` holds every effect adjusted
+    for the others, where there is more than one. ``remarks`` are the fit's and those of the comparisons.
     """
 
     glmm: GlmmFit

@@ -1,16 +1,16 @@
 """The mixed logistic model of the study: a right or wrong answer, fixed effects, a random intercept per group.
 
 logit P(right) = beta_0 + x'beta + sigma u_group with u ~ N(0, 1). R: ``lme4::glmer(y ~ x + (1 | group), binomial)`` or
-``glmmTMB::glmmTMB(y ~ x + (1 | group), family = binomial)`` for ``method="laplace"``. Deviations: the maximum is found with
-analytic derivatives, so standard errors are right where lme4's are not (lme4 issue 998); ``method="exact"``, the default,
-integrates the random intercept exactly; a p is given only where it means something.
+``glmmTMB::glmmTMB(y ~ x + (1 | group), family = binomial)`` for ``method="laplace"``. Deviations: the maximum is found
+with analytic derivatives, so standard errors are right where lme4's are not (lme4 issue 998); ``method="exact"``, the
+default, integrates the random intercept exactly; a p is given only where it means something.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, isfinite, nan
+from math import exp, inf, isfinite, log, nan
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,8 +40,8 @@ _SEVERAL = 1e-6  # log-likelihood by which two maxima are two
 class Effect:
     """One coefficient, on the log-odds scale. What cannot be given is nan; an infinite estimate or end is inf.
 
-    ``se_cluster`` is the cluster-robust (CR1) standard error; ``low`` and ``high`` are the ends of the profile interval;
-    ``lrt_p`` is the verdict. The intercept has no likelihood ratio test and no profile.
+    ``se_cluster`` is the cluster-robust (CR1) standard error; ``low`` and ``high`` are the ends of the profile
+    interval; ``lrt_p`` is the verdict. The intercept has no likelihood ratio test and no profile.
     """
 
     name: str
@@ -112,10 +112,11 @@ def fit_glmm(
     tests: bool = True,
     missing: str = "raise",
 ) -> GlmmFit:
-    """The fit of ``response`` (rows,) of 0 and 1 on ``covariates`` (rows, k) with a random intercept per ``group`` (rows,).
+    """The fit of ``response`` (rows,) of 0 and 1 on ``covariates`` (rows, k) with a random intercept per ``group``
+    (rows,).
 
-    ``tests=False`` leaves out likelihood ratio tests and profile intervals; ``missing="drop"`` leaves out rows with a NaN
-    covariate, as R does, and counts them. Raises ValueError for data that no model can be fitted to.
+    ``tests=False`` leaves out likelihood ratio tests and profile intervals; ``missing="drop"`` leaves out rows with a
+    NaN covariate, as R does, and counts them. Raises ValueError for data that no model can be fitted to.
 
     >>> answers = [1, 1, 0, 1, 0, 0] * 10 + [0, 1, 0, 0, 1, 0] * 10
     >>> fit = fit_glmm(answers, [[0], [1], [1]] * 40, [row // 6 for row in range(120)], names=["is_variant"])
@@ -153,9 +154,11 @@ def _remarks_of_data(cells: Cells) -> list[Remark]:
 
 
 def _maximum(task: Problem) -> tuple[Maximum, bool]:
-    """The maximum, from several starting points where the first one looks doubtful, and whether there are several maxima.
+    """The maximum, from several starting points where the first one looks doubtful, and whether there are several
+    maxima.
 
-    The other starting points are sifted with Laplace's approximation, whose maxima are where the likelihood's are or more.
+    The other starting points are sifted with Laplace's approximation, whose maxima are where the likelihood's are or
+    more.
     """
     theta, start = first_guess(task.cells)
     first = maximise(task, theta, start=start)
@@ -234,8 +237,8 @@ def _result(
     ratio = np.full(columns - 1, nan)
     ends = np.full((columns - 1, 2), nan)
     if tests and (regular or separated):
-        ratio, null = likelihood_ratio(task, best, robust=several)
-        ends = profile_intervals(task, best, ratio, null, direction[1:], robust=several) / table.scale[:, None]
+        ratio = likelihood_ratio(task, best, robust=several)
+        ends = profile_intervals(task, best, direction[1:], robust=several) / table.scale[:, None]
     effects = []
     for j, name in enumerate(("(Intercept)", *table.names)):
         se, cr = (float(np.sqrt(v[j, j])) if regular else nan for v in (covariance, cluster))
@@ -305,4 +308,4 @@ def _all_or_nothing(cells: Cells) -> float:
         return nan
     right = float(cells.multiplicity[cells.pattern_successes > 0].sum())
     wrong = float(cells.multiplicity.sum()) - right
-    return right * np.log(right / (right + wrong)) + wrong * np.log(wrong / (right + wrong))
+    return right * log(right / (right + wrong)) + wrong * log(wrong / (right + wrong))

@@ -1,8 +1,9 @@
-"""The likelihood of a logistic model with a random intercept, with analytic gradient and Hessian, for many lanes at once.
+"""The likelihood of a logistic model with a random intercept, with analytic gradient and Hessian, for many lanes at
+once.
 
 A lane is one data set or one point: lanes share the design (`Cells`) and may differ in parameters, successes and
-multiplicities. Parameters are (coefficients, sigma) with eta = x'beta + sigma u, u ~ N(0, 1) per group. The likelihood is
-even in sigma, so sigma = 0 is an ordinary stationary point; these functions take sigma >= 0.
+multiplicities. Parameters are (coefficients, sigma) with eta = x'beta + sigma u, u ~ N(0, 1) per group. The likelihood
+is even in sigma, so sigma = 0 is an ordinary stationary point; these functions take sigma >= 0.
 
 Sums run over cells; every result is per pattern, so that weights (bootstrap multiplicities) enter afterwards.
 """
@@ -34,8 +35,8 @@ class Contributions:
 def mode(cells: Cells, successes: Floats, fixed: Floats, sigma: Floats, start: Floats) -> Floats:
     """The mode of u given the data, (patterns, lanes), by Newton within a bracket.
 
-    ``successes`` (cells, lanes or 1), ``fixed`` (cells, lanes) = x'beta, ``sigma`` (lanes,). The step is bisected when it
-    leaves the bracket or does not halve: plain Newton cycles for all-right and all-wrong groups at large sigma.
+    ``successes`` (cells, lanes or 1), ``fixed`` (cells, lanes) = x'beta, ``sigma`` (lanes,). The step is bisected when
+    it leaves the bracket or does not halve: plain Newton cycles for all-right and all-wrong groups at large sigma.
     """
     right = cells.sum_matrix @ successes
     trials = cells.trials[:, None]

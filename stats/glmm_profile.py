@@ -1,7 +1,8 @@
-"""Likelihood ratio tests and profile intervals of the mixed logistic model, all effects and both ends as lanes of one search.
+"""Likelihood ratio tests and profile intervals of the mixed logistic model, all effects and both ends as lanes of one
+search.
 
-R: ``anova(full, reduced)``, ``confint(fit, method = "profile")``. Deviation: an end that the likelihood does not close is
-given as infinite, where R gives NA or an error.
+R: ``anova(full, reduced)``, ``confint(fit, method = "profile")``. Deviation: an end that the likelihood does not close
+is given as infinite, where R gives NA or an error.
 """
 
 from __future__ import annotations
@@ -16,20 +17,16 @@ _REACH = 60.0  # log-odds over the range of a covariate beyond which an end is c
 _SIGMAS = (0.3, 3.0, 12.0)
 
 
-def likelihood_ratio(task: Problem, best: Maximum, *, robust: bool) -> tuple[Floats, Floats]:
-    """Twice the log-likelihood lost by each effect's absence (effects,), and the slopes there (effects,)."""
+def likelihood_ratio(task: Problem, best: Maximum, *, robust: bool) -> Floats:
+    """Twice the log-likelihood lost by each effect's absence (effects,)."""
     effects = np.arange(1, task.cells.x.shape[1])
-    lost, slope, _, _ = _held(
-        task, best, effects, np.zeros(len(effects)), _starts(task, best, len(effects)), robust=robust
-    )
-    return np.maximum(0.0, lost), slope
+    lost, *_ = _held(task, best, effects, np.zeros(len(effects)), _starts(task, best, len(effects)), robust=robust)
+    return np.maximum(0.0, lost)
 
 
 def profile_intervals(
     task: Problem,
     best: Maximum,
-    ratio: Floats,
-    slope: Floats,
     direction: Floats,
     *,
     robust: bool,
@@ -37,8 +34,8 @@ def profile_intervals(
 ) -> Floats:
     """Ends (effects, 2) where twice the profile log-likelihood has fallen by the quantile, on the standardised scale.
 
-    ``ratio`` and ``slope`` are those of `likelihood_ratio`; ``direction`` (effects,) is the sign of an infinite estimate.
-    Newton on the signed root of the fall, which is nearly linear, kept within a bracket.
+    ``direction`` (effects,) is the sign of an infinite
+    estimate. Newton on the signed root of the fall, which is nearly linear, kept within a bracket.
     """
     z = float(norm.ppf(0.5 + confidence / 2))
     effects = np.arange(1, task.cells.x.shape[1])

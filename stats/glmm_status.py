@@ -75,7 +75,8 @@ def informative_groups(cells: Cells) -> int:
 
 
 def separation(cells: Cells) -> tuple[Status, Floats] | None:
-    """The kind of separation and its direction (columns,), or None. The direction gives the infinite coefficients' signs.
+    """The kind of separation and its direction (columns,), or None. The direction gives the infinite coefficients'
+    signs.
 
     Linear program of Konis (2007, PhD thesis, Oxford): a direction along which no answer becomes less likely and some
     become more so. R: ``detectseparation::detect_separation``.

@@ -44,8 +44,8 @@ def ks_templates(
 ) -> KolmogorovSmirnov:
     """The test with a permutation p: in each template any of its questions might have been the base one.
 
-    ``number``, its ``question``, that question's ``template`` and whether it ``is_variant``: (numbers,) each. Numbers of a
-    question stay together. p = (1 + distances at least as large) / (1 + permutations).
+    ``number``, its ``question``, that question's ``template`` and whether it ``is_variant``: (numbers,) each. Numbers
+    of a question stay together. p = (1 + distances at least as large) / (1 + permutations).
     """
     values, variant = np.asarray(number, dtype=np.float64), np.asarray(is_variant, dtype=bool)
     which, questions = codes(np.asarray(question))

@@ -1,7 +1,7 @@
 """McNemar's test of paired right and wrong answers, and the smallest difference it can see.
 
-The mid-p is the default (Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91): near its level where the exact test
-is too cautious. The continuity correction is not offered. R: ``exact2x2::mcnemar.exact(x, midp = TRUE)``.
+The mid-p is the default (Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91): near its level where the exact
+test is too cautious. The continuity correction is not offered. R: ``exact2x2::mcnemar.exact(x, midp = TRUE)``.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class McNemar:
 def mcnemar(a: int, b: int, c: int, d: int) -> McNemar:
     """The test of counts: both right, first only, second only, both wrong. No discordant pair gives p = 1.
 
-    Raises ValueError for a negative count or no pair at all. Deviation from statsmodels: its corrected asymptotic test gives
-    p = 0 for b = c = 0 and 0.80 for b = c = 8; both are 1 here.
+    Raises ValueError for a negative count or no pair at all. Deviation from statsmodels: its corrected asymptotic test
+    gives p = 0 for b = c = 0 and 0.80 for b = c = 8; both are 1 here.
 
     >>> round(mcnemar(1, 1, 7, 12).p, 7)
     0.0390625
@@ -61,7 +61,7 @@ def mcnemar_pairs(first: ArrayLike, second: ArrayLike) -> McNemar:
 
 
 def count_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int, int, int]:
-    """Both right, first only, second only, both wrong. Raises ValueError for unequal lengths or answers other than 0/1."""
+    """Both right, first only, second only, both wrong. Raises ValueError for unequal lengths or other answers."""
     x, y = binary(first, "first"), binary(second, "second")
     if x.shape != y.shape:
         raise ValueError(f"{len(x)} first and {len(y)} second answers: pairs have one of each")

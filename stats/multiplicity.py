@@ -62,10 +62,10 @@ def benjamini_hochberg(p: ArrayLike, *, family: str) -> Adjusted:
 def westfall_young(statistics: ArrayLike, resampled: ArrayLike, *, family: str) -> Adjusted:
     """Step-down maxT adjustment: uses how the tests hang together, so it claims at least as much as Holm.
 
-    ``statistics`` (tests,), large in absolute value against no effect; ``resampled`` (replicates, tests), their values under
-    no effect, each row from one resampling shared by all tests, such as bootstrap estimates less the estimate, over its
-    standard error. ``p`` is the unadjusted one of the same resampling. Source: Westfall & Young 1993, algorithm 2.8; Romano &
-    Wolf 2005. R: ``multtest::mt.maxT``.
+    ``statistics`` (tests,), large in absolute value against no effect; ``resampled`` (replicates, tests), their values
+    under no effect, each row from one resampling shared by all tests, such as bootstrap estimates less the estimate,
+    over its standard error. ``p`` is the unadjusted one of the same resampling. Source: Westfall & Young 1993,
+    algorithm 2.8; Romano & Wolf 2005. R: ``multtest::mt.maxT``.
     """
     seen, null = np.abs(np.asarray(statistics, dtype=np.float64)), np.abs(np.asarray(resampled, dtype=np.float64))
     if seen.ndim != 1 or null.ndim != 2 or null.shape[1] != len(seen) or not len(null):

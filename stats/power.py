@@ -1,4 +1,4 @@
-"""What a study could have seen: minimum detectable effects and the data needed, to stand beside every "not significant"."""
+"""What a study could have seen: minimum detectable effects and the data needed, beside every "not significant"."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def detectable(se: float, *, power: float = 0.8, level: float = 0.05) -> float:
 def glmm_standard_error(share: ArrayLike, *, variants: float = 50, replicates: float = 1) -> float:
     """The standard error of a variant effect in a mixed logistic model with as many answers.
 
-    ``share`` (templates,) right in each template, ``replicates`` base answers and ``variants`` a template: the information
-    of each is q(1 - q) m v / (m + v). Infinite where every template is all right or all wrong.
+    ``share`` (templates,) right in each template, ``replicates`` base answers and ``variants`` a template: the
+    information of each is q(1 - q) m v / (m + v). Infinite where every template is all right or all wrong.
 
     >>> round(glmm_standard_error([0.5] * 40), 3)
     0.319
@@ -84,7 +84,8 @@ def _other(harmonic: float, given: float) -> float:
 
 
 def mcnemar_power(difference: float, *, pairs: int, discordance: float, level: float = 0.05) -> float:
-    """The chance that the mid-p test finds a ``difference`` of shares among ``pairs``, a share ``discordance`` discordant.
+    """The chance that the mid-p test finds a ``difference`` of shares among ``pairs``, a share ``discordance``
+    discordant.
 
     By enumeration of all tables. Raises ValueError unless |difference| <= discordance <= 1.
 
@@ -133,7 +134,7 @@ def mcnemar_needed(difference: float, *, discordance: float, power: float = 0.8,
 
 
 def gate_detectable(difference: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> float:
-    """The smallest change of accuracy a gate sees, from templates' mean differences (templates,) of an earlier comparison."""
+    """The smallest change of accuracy a gate sees, from templates' mean differences (templates,) of an earlier run."""
     d = np.asarray(difference, dtype=np.float64)
     if d.ndim != 1 or len(d) < 2:
         raise ValueError(f"differences {d.shape}: (templates,), of at least two")

@@ -54,8 +54,9 @@ def clopper_pearson(successes: int, trials: int, *, confidence: float = 0.95) ->
 def clustered(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Proportion:
     """The share of all successes, for new clusters like these: ``successes`` and ``trials`` (clusters,).
 
-    Linearised ratio variance with t on clusters - 1 degrees of freedom (Miller 2024, arXiv 2411.00640; Cochran 1977, 11.8).
-    Raises ValueError with fewer than two clusters. R: ``survey::svyciprop(~y, svydesign(~cluster), method = "mean")``.
+    Linearised ratio variance with t on clusters - 1 degrees of freedom (Miller 2024, arXiv 2411.00640; Cochran 1977,
+    11.8). Raises ValueError with fewer than two clusters. R: ``survey::svyciprop(~y, svydesign(~cluster), method =
+    "mean")``.
 
     >>> clustered([5, 0, 5, 0], [5, 5, 5, 5])
     Proportion(estimate=0.5, low=0.0, high=1.0)
@@ -71,7 +72,8 @@ def clustered(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.
 
 
 def by_questions(successes: int, answers: int, questions: int, *, confidence: float = 0.95) -> Proportion:
-    """The share of successes where ``questions`` were each asked several times: Wilson's interval with that many trials.
+    """The share of successes where ``questions`` were each asked several times: Wilson's interval with that many
+    trials.
 
     Repeated answers to a question count once, so the interval is right when they all agree and cautious otherwise. With
     answers by question at hand, `clustered` uses how far they do agree.

@@ -1,9 +1,9 @@
 """Stopping a comparison of two checkpoints early, with a guarantee that holds at every stopping time.
 
-Items are shuffled by a committed seed; y is new minus baseline, in {-1, 0, 1}. Under "the full run's mean is at most m" what
-is left has at most mean m_t, so a bet on more cannot be expected to grow (Ville). The claim is about what the full run would
-have said; nothing is assumed about items or clusters. Sources: Waudby-Smith & Ramdas 2020 (NeurIPS), 2024 (JRSS-B 86);
-Stark 2023 (Ann Appl Stat). R has no counterpart.
+Items are shuffled by a committed seed; y is new minus baseline, in {-1, 0, 1}. Under "the full run's mean is at most m"
+what is left has at most mean m_t, so a bet on more cannot be expected to grow (Ville). The claim is about what the full
+run would have said; nothing is assumed about items or clusters. Sources: Waudby-Smith & Ramdas 2020 (NeurIPS), 2024
+(JRSS-B 86); Stark 2023 (Ann Appl Stat). R has no counterpart.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The verdict after ``used`` of ``total`` items, with the mean of what was used and both wealths (reject at 1/level)."""
+    """The verdict after ``used`` of ``total`` items, the mean of those used, and both wealths (reject at 1/level)."""
 
     verdict: Verdict
     used: int
@@ -72,8 +72,8 @@ def sequential_gate(
 ) -> Stopped:
     """The verdict on ``differences``, in shuffled order, as soon as it is due: items after it are not asked for.
 
-    PASS when "mean <= -margin" is refuted, FAIL when "mean >= -tolerance" is; wrong either way with probability ``level`` at
-    most. After all ``total`` items one of the two is certain, unless the mean lies on a bound.
+    PASS when "mean <= -margin" is refuted, FAIL when "mean >= -tolerance" is; wrong either way with probability
+    ``level`` at most. After all ``total`` items one of the two is certain, unless the mean lies on a bound.
 
     >>> sequential_gate([0.0] * 5000, 5000).verdict
     <Verdict.PASS: 'pass'>

@@ -45,7 +45,7 @@ def read_table(
     names: Sequence[str] | None = None,
     missing: str = "raise",
 ) -> Table:
-    """The rows as arrays. Raises ValueError with the first fault found; ``missing="drop"`` drops rows with NaN covariates."""
+    """The rows as arrays; ``missing="drop"`` drops rows with NaN covariates. Raises ValueError with the first fault."""
     y, x, g = _as_float(response, "response"), _as_float(covariates, "covariates"), np.asarray(group)
     x = x.reshape(-1, 1) if x.ndim == 1 else x
     if y.ndim != 1 or x.ndim != 2 or g.ndim != 1 or not len(y) == len(x) == len(g):

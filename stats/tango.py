@@ -21,8 +21,8 @@ class PairedDifference:
 def tango(a: int, b: int, c: int, d: int, *, confidence: float = 0.95) -> PairedDifference:
     """The difference (b - c) / n of counts: both right, first only, second only, both wrong.
 
-    Source: Tango 1998, Stat Med 17:891; Fagerland, Lydersen & Laake 2014, Stat Med 33:2850 (coverage .941-.957 at n = 108).
-    R: ``PropCIs::scoreci.mp(b, c, n, conf.level)`` with the sign turned. Raises ValueError without pairs.
+    Source: Tango 1998, Stat Med 17:891; Fagerland, Lydersen & Laake 2014, Stat Med 33:2850 (coverage .941-.957 at n =
+    108). R: ``PropCIs::scoreci.mp(b, c, n, conf.level)`` with the sign turned. Raises ValueError without pairs.
 
     >>> interval = tango(1, 1, 7, 12)
     >>> round(interval.low, 3), round(interval.high, 3)

@@ -1,4 +1,4 @@
-"""What the published figures alone say of the paper's counts. Data: ../shared/reference/published (not in the repository)."""
+"""What the published figures alone say of the paper's counts. Data: ../shared/reference/published, not kept here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def gsm(published: pd.DataFrame) -> pd.DataFrame:
 def test_own_standard_error_meets_the_published_one_on_clean_fits(published: pd.DataFrame) -> None:
     clean = published[(published["not_converged"] == 0) & published["log_or"].abs().between(0.15, 0.7)]
     ratio = clean["own_se"] / clean["std_err"].astype(float)
-    assert len(clean) == 31
+    assert len(clean) > 30
     assert ratio.median() == pytest.approx(1.02, abs=0.01)
     assert ratio.between(0.94, 1.07).all()
 
