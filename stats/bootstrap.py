@@ -24,7 +24,8 @@ from variantbench.stats.table import Table, read_table
 
 _DECREMENT = 1e-6  # before the last step, which squares what is left
 _CHUNK = 150_000  # cells times lanes at once: about 50 MB
-_INFINITE = 25.0  # log-odds over the range of a covariate
+_INFINITE = 8.0  # log-odds over the range of a covariate, where the information is as flat as this:
+_FLAT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,13 @@ def cluster_bootstrap(
     names: Sequence[str] | None = None,
     method: str = "laplace",
     missing: str = "raise",
+    jackknife: bool = True,
 ) -> Bootstrap:
     """Estimates when groups are drawn with replacement, ``replicates`` times from ``seed``.
 
     ``multiplicities`` (replicates, groups), groups in sorted order of their labels, takes the place of drawing, so that
-    models measured on the same groups share their draws. Raises ValueError for data no model can be fitted to.
+    models measured on the same groups share their draws.
+    ``jackknife=False`` saves one fit a distinct group, and with it the BCa interval. Raises ValueError for data no model can be fitted to.
     """
     table = read_table(response, covariates, group, names=names, missing=missing)
     cells = collapse(table.response, table.standardised, table.group)
@@ -103,9 +106,11 @@ def cluster_bootstrap(
     start = _start(task)
     weights = cells.fold(drawn.T)
     estimates, unfinished = _estimates(task, start, weights, None)
-    without = np.maximum(cells.multiplicity[:, None] - np.eye(cells.n_patterns), 0.0)
-    jackknife, _ = _estimates(task, start, without, None)
-    return _bootstrap(table, task, start[0], estimates, jackknife[cells.pattern_of_group], unfinished, seed)
+    left = np.empty((0, estimates.shape[1]))
+    if jackknife:
+        without = np.maximum(cells.multiplicity[:, None] - np.eye(cells.n_patterns), 0.0)
+        left = _estimates(task, start, without, None)[0][cells.pattern_of_group]
+    return _bootstrap(table, start[0], estimates, left, unfinished, seed)
 
 
 def parametric_bootstrap(
@@ -127,7 +132,7 @@ def parametric_bootstrap(
     start = _start(task)
     answers = simulate(cells, start[0][:, 0], replicates, np.random.default_rng(seed))
     estimates, unfinished = _estimates(task, start, None, answers)
-    return _bootstrap(table, task, start[0], estimates, np.empty((0, estimates.shape[1])), unfinished, seed)
+    return _bootstrap(table, start[0], estimates, np.empty((0, estimates.shape[1])), unfinished, seed)
 
 
 def bootstrap_test(
@@ -209,10 +214,11 @@ def _chunks(cells: Cells, lanes: int) -> list[slice]:
 def _estimates(
     task: Problem, start: tuple[Floats, Floats], weights: Floats | None, answers: Floats | None
 ) -> tuple[Floats, int]:
-    """Parameters (lanes, k) on the standardised scale and how many lanes did not finish."""
+    """Parameters (lanes, k) on the standardised scale, an infinite coefficient as such, and lanes that did not finish."""
     theta, mode = start
     lanes = weights.shape[1] if weights is not None else answers.shape[1] if answers is not None else 0
     found, unfinished = np.empty((lanes, len(theta))), 0
+    reach = _INFINITE / np.ptp(task.cells.x[:, 1:], axis=0)
     for part in _chunks(task.cells, lanes):
         w = task.weights if weights is None else weights[:, part]
         y = task.successes if answers is None else answers[:, part]
@@ -221,37 +227,32 @@ def _estimates(
         end = maximise(
             here, np.repeat(theta, width, axis=1), start=np.repeat(mode, width, axis=1), decrement=_DECREMENT, limit=40
         )
-        found[part] = (end.theta + np.where(end.converged, end.step, 0.0)).T
-        unfinished += int((~end.converged).sum())
+        values = (end.theta + np.where(end.converged, end.step, 0.0)).T
+        flat = np.linalg.eigvalsh(-end.hessian)[:, 0] < _FLAT
+        gone = flat[:, None] & (np.abs(values[:, 1:-1]) > reach)
+        values[:, 1:-1][gone] = np.copysign(np.inf, values[:, 1:-1][gone])
+        found[part] = values
+        unfinished += int((~end.converged & ~gone.any(axis=1)).sum())
     found[:, -1] = np.abs(found[:, -1])
     return found, unfinished
 
 
 def _bootstrap(
-    table: Table,
-    task: Problem,
-    theta: Floats,
-    estimates: Floats,
-    jackknife: Floats,
-    unfinished: int,
-    seed: int | None,
+    table: Table, theta: Floats, estimates: Floats, jackknife: Floats, unfinished: int, seed: int | None
 ) -> Bootstrap:
-    reach = _INFINITE / np.ptp(task.cells.x[:, 1:], axis=0)
-    gone = np.abs(estimates[:, 1:-1]) > reach
-
-    def given(rows: Floats) -> Floats:
-        back = rows @ table.back.T
-        middle = back[:, 1:-1]
-        far = np.abs(rows[:, 1:-1]) > reach
-        middle[far] = np.sign(middle[far]) * np.inf
-        return np.asarray(back)
-
     return Bootstrap(
         names=("(Intercept)", *table.names, "sigma"),
-        original=given(theta.T.copy())[0],
-        estimates=given(estimates),
-        jackknife=given(jackknife),
-        infinite=int(gone.any(axis=1).sum()),
+        original=_given(table, theta.T)[0],
+        estimates=_given(table, estimates),
+        jackknife=_given(table, jackknife),
+        infinite=int(np.isinf(estimates).any(axis=1).sum()),
         unfinished=unfinished,
         seed=seed,
     )
+
+
+def _given(table: Table, rows: Floats) -> Floats:
+    """Parameters on the scale of the given covariates; the intercept beside an infinite effect goes the other way."""
+    slopes = rows[:, 1:-1] / table.scale
+    intercept = rows[:, 0] - (slopes * np.where(table.mean == 0, 1e-300, table.mean)).sum(axis=1)
+    return np.column_stack([intercept, slopes, rows[:, -1]])
