@@ -62,9 +62,7 @@ def clustered_counts(b: ArrayLike, c: ArrayLike, pairs: ArrayLike, *, confidence
     """
     right, left, n = (np.asarray(a, dtype=np.float64) for a in (b, c, pairs))
     if not right.shape == left.shape == n.shape or right.ndim != 1 or len(n) < 2:
-        raise ValueError(
-            f"b {right.shape}, c {left.shape}, pairs {n.shape}: (clusters,) each, of at least two clusters"
-        )
+        raise ValueError(f"b {right.shape}, c {left.shape}, pairs {n.shape}: (clusters,) each, two at least")
     if (right < 0).any() or (left < 0).any() or (right + left > n).any() or (n == 0).any():
         raise ValueError("b + c exceeds the pairs of a cluster, or a cluster is empty: counts of each cluster's pairs")
     clusters = len(n)

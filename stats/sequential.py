@@ -51,9 +51,7 @@ class Bet:
     def add(self, value: float) -> Floats:
         """The wealth after one more value between -1 and 1."""
         if not -1 <= value <= 1 or self.seen >= self.total:
-            raise ValueError(
-                f"value {value} after {self.seen} of {self.total}: between -1 and 1, and no more than the total"
-            )
+            raise ValueError(f"value {value} after {self.seen} of {self.total}: from -1 to 1, no more than the total")
         left = self.total - self.seen
         m = (self.total * self.null - self.sum) / left
         mean = self.sum / (self.seen + 1)
@@ -98,7 +96,8 @@ def confidence_sequence(
 ) -> Iterator[tuple[float, float]]:
     """After each difference, ends between which the full run's mean lies; all of them hold at once, but for ``level``.
 
-    Both one-sided bets at level / 2 over a grid of ``steps`` means; an end is the outermost mean not refuted so far.
+    Both one-sided bets at level / 2 over a grid of ``steps`` means; an end is the innermost mean beyond
+    which all are refuted so far.
     """
     grid = np.linspace(-1, 1, steps + 1)
     low_bet, high_bet = Bet(grid, total), Bet(-grid, total)
@@ -107,4 +106,6 @@ def confidence_sequence(
         refuted_low |= low_bet.add(value) >= 2 / level
         refuted_high |= high_bet.add(-value) >= 2 / level
         low, high = np.flatnonzero(~refuted_low), np.flatnonzero(~refuted_high)
-        yield float(grid[low[0]] if len(low) else 1.0), float(grid[high[-1]] if len(high) else -1.0)
+        below = low[0] - 1 if len(low) else steps
+        above = high[-1] + 1 if len(high) else 0
+        yield float(grid[max(below, 0)]), float(grid[min(above, steps)])

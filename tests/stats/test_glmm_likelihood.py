@@ -99,8 +99,6 @@ def test_splitting_cells_and_groups_apart_changes_nothing(likelihood: Likelihood
     halves = np.tile([0, 1], len(cells.pattern))
     trials = np.where(halves == 0, 1, cells.trials[twice] - 1)
     successes = np.where(halves == 0, np.minimum(cells.successes[twice], 1), np.maximum(cells.successes[twice] - 1, 0))
-    split = Cells(
-        cells.x[twice], trials, successes, cells.pattern[twice], cells.multiplicity, cells.pattern_of_group
-    )
+    split = Cells(cells.x[twice], trials, successes, cells.pattern[twice], cells.multiplicity, cells.pattern_of_group)
     for whole, parts in zip(total(likelihood, cells, theta), total(likelihood, split, theta), strict=True):
         assert parts == pytest.approx(whole, rel=1e-10, abs=1e-10)
