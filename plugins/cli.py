@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -123,6 +124,25 @@ def report(run: str | None, store: str) -> None:
     opened = open_store(store, create=False)
     for line in render(build_report(opened, opened.find_run(run)["id"])):
         click.echo(line)
+
+
+@variantbench.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--protocol", type=click.Choice(["robust", "paper"]), default="robust", show_default=True)
+@click.option(
+    "--kind", "kinds", type=click.Choice(["number", "yesno", "code"]), multiple=True, help="Only these cases."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every case as a line of JSON.")
+def cases(file: Path, protocol: str, kinds: tuple[str, ...], as_json: bool) -> None:
+    """Grade the answers in FILE and say where the verdict is not the expected one; exit 0 only if all agree."""
+    from variantbench.plugins.conformance import load_cases, run_cases, summary_lines
+
+    outcomes = run_cases(load_cases(file, protocol=protocol, kinds=kinds), protocol=protocol)
+    lines = (json.dumps(outcome.as_dict()) for outcome in outcomes) if as_json else summary_lines(outcomes)
+    for line in lines:
+        click.echo(line)
+    if not all(outcome.agrees for outcome in outcomes):
+        sys.exit(1)
 
 
 def main() -> None:
