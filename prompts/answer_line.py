@@ -307,6 +307,8 @@ def _joined(sentence: Sequence[Token], place: int, at: int, why: str) -> Reading
     rest = [token for token in sentence[at + 1 :] if token.kind not in (Kind.CURRENCY, Kind.OPEN)]
     while rest and rest[0].text.lower() in ("or", "and", "maybe", "perhaps", "possibly", "even"):
         word, rest = rest[0].text.lower(), rest[1:]
+    if len(rest) > 2 and len(rest[0].text) == 1 and rest[1].kind is Kind.CLOSE:
+        rest = rest[2:]  # the label of a part: (b) 13
     if not rest or rest[0].kind is not Kind.NUMBER or rest[0].value == number.value:
         return _found(number, why)
     cents = rest[1].text.lower() if len(rest) > 1 else ""

@@ -20,7 +20,7 @@ from variantbench.prompts.segments import own_answer
 ENTRY = "solution"
 # Longer programs are no answers to a word problem, and the parser takes its time.
 _LONGEST = 20_000
-_MOST_TRIES = 4
+_MOST_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,13 @@ def robust_function(text: str, *, prefilled: str = "", at_limit: bool = False) -
     """The program in an answer. `prefilled`: what the prompt already held of it. `at_limit`: ended at the length limit."""
     if not text:
         return Function(ExtractionStatus.EMPTY, why="the answer is empty")
-    own = own_answer(text)
+    own = own_answer(text, plain=False)
     if own.open_trace:
         return Function(ExtractionStatus.TRUNCATED, why="the reasoning trace never ends")
     if not own.text.strip():
         return Function(ExtractionStatus.EMPTY_AFTER_TRIM, why="only blanks or another question")
-    raw = own_answer(text, plain=False).text[:_LONGEST]
     best = Function(ExtractionStatus.NO_FUNCTION, why="no function in the answer")
-    for lines, is_last in _candidates(raw, prefilled):
+    for lines, is_last in _candidates(own.text[:_LONGEST], prefilled):
         found = _program(lines, may_be_cut=at_limit and is_last and not own.complete)
         if found.status is ExtractionStatus.OK and not found.why.startswith(_BROKEN):
             return found
@@ -179,18 +178,13 @@ def _program(lines: list[str], *, may_be_cut: bool) -> Function:
 
 
 def _ends(lines: list[str], head: int, top_level: list[int]) -> Iterator[int]:
-    """Where the program may end: before the next item's function, before prose, right behind its own function."""
+    """Where the program may end: before the next item's function and before prose, else right behind its own function."""
     again = next((number for number in top_level if _same_head(lines[head], lines[number])), None)
     limit = len(lines) if again is None else again
-    yield limit
-    inside = [number for number in top_level if number < limit]
-    for _ in range(_MOST_TRIES):
-        if not inside:
-            return
-        # the last line that a program could not hold at its top level, else the last one of all
-        place = next((k for k, number in enumerate(inside) if not _TOP_LEVEL.match(lines[number])), len(inside) - 1)
-        yield inside[place]
-        inside = inside[:place]
+    prose = next((number for number in top_level if not _TOP_LEVEL.match(lines[number])), limit)
+    yield min(limit, prose)
+    if top_level and top_level[0] < min(limit, prose):
+        yield top_level[0]
 
 
 _TOP_LEVEL = re.compile(

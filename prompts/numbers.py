@@ -120,7 +120,7 @@ def _raw(line: str) -> list[Token]:
                 if kind is not None:
                     found.append(Token(kind, text, start, end))
             case "word":
-                found.append(Token(Kind.WORD, text, start, end))
+                found.append(Token(_KINDS.get(text, Kind.WORD), text, start, end))
             case _:
                 kind = _KINDS.get(text)
                 if kind is not None:

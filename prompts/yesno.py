@@ -104,12 +104,13 @@ _CANDIDATE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_LONGEST_END = 4000
 _SPOILED = re.compile(r"(?:\bnot|\bor|\band|/|\beither|\bneither|\bnor)\s?\(?\Z", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"yes|no|yep|nope", re.IGNORECASE)
 
 
 def _at_end(text: str, *, may_be_cut: bool) -> Extraction:
-    found = None
+    text, found = text[-_LONGEST_END:], None
     for match in _CANDIDATE.finditer(text):
         word = [*_YES_OR_NO.finditer(match[0])][-1]
         if not _SPOILED.search(text, max(0, match.start() + word.start() - 12), match.start() + word.start()):
