@@ -45,12 +45,11 @@ def _check(form: Format, who: str, text: str, gold: str) -> None:
 def _wrong_reading(form: Format, who: str, text: str, gold: str) -> str:
     """How a protocol misreads the text; empty if both read it rightly."""
     item = Item(id=who, benchmark="preflight", group="", question="", target=gold)
-    try:
-        grades = grade(item, form, Completion(text, FinishReason.END, 0, 0, "preflight"))
-    except ValueError:
-        return f"cannot be compared with the gold answer {gold!r}"
+    if form.kind is AnswerKind.TEXT and not _is_number(gold):
+        return f"cannot be compared with the gold answer {gold!r}, which is no exact number"
+    grades = grade(item, form, Completion(text, FinishReason.END, 0, 0, "preflight"))
     protocols = {"robust": grades.robust}
-    if form.kind is AnswerKind.YESNO or Fraction(gold).denominator == 1 or "/" not in _numeral(gold):
+    if form.kind is AnswerKind.YESNO or "/" not in _numeral(gold):
         protocols["paper"] = grades.paper  # it cannot read a fraction
     for protocol, given in protocols.items():
         if given.verdict is not Verdict.CORRECT:
@@ -88,15 +87,22 @@ def _sentence(shot: Shot) -> tuple[str, str]:
 
 def _numeral(target: str) -> str:
     """The target as a person writes it: a decimal where it ends after a few digits, else a fraction."""
-    try:
-        value = Fraction(target)
-    except (ValueError, ZeroDivisionError):
+    if not _is_number(target):
         return target
+    value = Fraction(target)
     for digits in range(7):
         scaled = value * 10**digits
         if scaled.denominator == 1:
             return _with_point(scaled.numerator, digits)
     return target
+
+
+def _is_number(target: str) -> bool:
+    try:
+        Fraction(target)
+    except (ValueError, ZeroDivisionError):
+        return False
+    return True
 
 
 def _with_point(number: int, decimals: int) -> str:

@@ -109,7 +109,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         parametrize(metafunc, metafunc.config.stash[RUN], metafunc.config.stash[CHAT_MODELS])
     except VariantbenchError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 @pytest.hookimpl(tryfirst=True)

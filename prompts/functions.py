@@ -55,7 +55,7 @@ def robust_function(text: str, *, prefilled: str = "", at_limit: bool = False) -
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _HEAD = re.compile(rf"(?:async )?def {ENTRY}\b|{ENTRY}[ \t]*(?::[^=\n]*)?=")
-_ANY_HEAD = re.compile(r"(?:async )?def (\w+)[ \t]*\(|(\w+)[ \t]*=[ \t]*lambda\b")
+_ANY_HEAD = re.compile(r"(?:async )?def (\w+)[ \t]*\(|(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*lambda\b")
 _RETURN = re.compile(r"\s+return\b")
 
 
@@ -64,7 +64,7 @@ def _candidates(text: str, prefilled: str) -> Iterator[tuple[list[str], bool]]:
     lines, blocks = _fenced(text)
     is_last = not blocks
     repeats_head = _repeats_head(lines)
-    body = _joined(prefilled, "\n".join(lines)).split("\n") if prefilled and _is_body(lines, prefilled) else None
+    body = _joined(prefilled, "\n".join(lines)).split("\n") if prefilled and _is_body(lines) else None
     if body and not repeats_head and lines and _begins_indented(lines) and any(map(_RETURN.match, lines)):
         yield body, is_last
     with_head = [block for block in blocks if _defines(block)]
@@ -77,7 +77,7 @@ def _candidates(text: str, prefilled: str) -> Iterator[tuple[list[str], bool]]:
     if body:
         yield body, is_last
     for block in blocks:
-        if prefilled and block not in with_head and _is_body(block, prefilled):
+        if prefilled and block not in with_head and _is_body(block):
             yield _joined(prefilled, "\n".join(block)).split("\n"), False
 
 
@@ -119,26 +119,24 @@ def _repeats_head(lines: Sequence[str]) -> bool:
     return _begins_indented(lines) and _HEAD.match(_first_line(lines).lstrip()) is not None
 
 
-def _is_body(lines: Sequence[str], prefilled: str) -> bool:
+def _is_body(lines: Sequence[str]) -> bool:
     """Whether the lines go on inside the function that the prompt began."""
     first = _first_line(lines)
     if not first:
         return False
-    if first[0].isspace() or (not prefilled.endswith("\n") and lines[0].startswith("return ")):
+    if first[0].isspace():
         return True
-    return any(line.startswith("return ") for line in lines)
+    lost_one = not first.rstrip().endswith(":") and any(map(_RETURN.match, lines))
+    return not _defines(lines) and (lost_one or any(line.startswith("return ") for line in lines))
 
 
 def _joined(prefilled: str, body: str) -> str:
     """The prompt's head and the body, indented where the model left that out."""
-    whole = prefilled + body
-    if not prefilled.endswith("\n") and not body.startswith("\n"):
-        return whole
+    head = prefilled.rstrip("\n") + "\n"
     lines = body.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     if lines[first][:1].isspace():
-        return whole
-    head = prefilled.rstrip("\n") + "\n"
+        return head + body
     following = next((line for line in lines[first + 1 :] if line.strip()), "")
     if following[:1].isspace():  # only the first line lost its indentation
         lines[first] = following[: len(following) - len(following.lstrip())] + lines[first]
