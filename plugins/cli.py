@@ -127,6 +127,20 @@ def report(run: str | None, store: str) -> None:
 
 
 @variantbench.command()
+@click.argument("run", required=False)
+@STORE
+def regrade(run: str | None, store: str) -> None:
+    """Grade the stored answers of RUN (the newest if left out) by this version's rules; the old grades are kept."""
+    from variantbench.plugins.regrade import regrade as regrade_run
+    from variantbench.plugins.regrade import summary_lines
+    from variantbench.plugins.store import open_store
+
+    opened = open_store(store, create=False)
+    for line in summary_lines(regrade_run(opened, opened.find_run(run)["id"])):
+        click.echo(line)
+
+
+@variantbench.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--protocol", type=click.Choice(["robust", "paper"]), default="robust", show_default=True)
 @click.option(

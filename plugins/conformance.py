@@ -1,8 +1,8 @@
 """Case files: answers with agreed verdicts, and whether our graders agree. What ``variantbench cases`` runs.
 
-One JSON object a line: `id`, `kind` (number, yesno or code), `text`, `gold`, and `expected.verdict`: correct, incorrect,
-or void for an answer that cannot be read. An incorrect answer whose `expected.value` is null must not be read as a number.
-For the paper protocol `expected.paper_verdict` is compared, where a case gives one.
+One JSON object a line: `id`, `kind` (number, yesno or code), `text`, `gold`, and `expected.verdict`: correct,
+incorrect, or void for an answer that cannot be read. An incorrect answer whose `expected.value` is null must not be
+read as a number. For the paper protocol `expected.paper_verdict` is compared, where a case gives one.
 """
 
 from __future__ import annotations

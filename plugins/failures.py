@@ -40,7 +40,9 @@ _OF_STATUS = {
     ExtractionStatus.FORBIDDEN_STRING: Failure.FORBIDDEN_STRING,
 }
 _OF_ENDING = {
-    ending.value.replace("_", " "): Failure[ending.name] for ending in ExecutionClass if ending.name in Failure.__members__
+    ending.value.replace("_", " "): Failure[ending.name]
+    for ending in ExecutionClass
+    if ending.name in Failure.__members__
 }
 
 

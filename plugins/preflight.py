@@ -1,7 +1,7 @@
 """Before a run: would a right answer be graded as right? Cheap, and no model is needed.
 
-Checked for every format: each gold answer, put into the format's own answer sentence, grades as correct; each shot's own
-answer is read as its gold answer; no stop string stands inside either. Programs are found, not executed.
+Checked for every format: each gold answer, put into the format's own answer sentence, grades as correct; each shot's
+own answer is read as its gold answer; no stop string stands inside either. Programs are found, not executed.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def _is_abbreviation(before: Token | None, token: Token) -> bool:
 # The number that a sentence states.
 
 _REFUSING = word_set(
-    "unknown undefined undetermined indeterminate impossible infinity infinite unclear insufficient cannot can't couldn't "
-    "unable error wrong incorrect missing ambiguous invalid none nan inconsistent contradictory unanswerable"
+    "unknown undefined undetermined indeterminate impossible infinity infinite unclear insufficient cannot can't "
+    "couldn't unable error wrong incorrect missing ambiguous invalid none nan inconsistent contradictory unanswerable"
 )
 _NO_ANSWER = re.compile(r"\bnot (?:enough|possible|given|sure|known|determin|clear)|\bno (?:solution|answer|way)")
 _BOUNDS = re.compile(r"\b(?:more|less|fewer|greater|larger|smaller) than$|\b(?:over|under|above|below)$")

@@ -5,8 +5,8 @@
     yes/no   robust_yesno      paper_yesno
     code     robust_function   paper_function
 
-The robust protocol reads as a person would; the paper protocol reads as the studies' own code does. docs/grading.md has the
-rules of both.
+The robust protocol reads as a person would; the paper protocol reads as the studies' own code does. docs/grading.md has
+the rules of both.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The robust protocol for answers that are code: the program in a completion that defines ``solution``.
 
-Covers: fences, prose before and after, a head that the prompt already wrote, a head written again, helpers and imports above,
-one-line functions, lambdas, defaults and annotations, another name, the next item's function, a tail cut by the length limit.
-Does not cover: running it. What the program does is the sandbox's concern, so no string is forbidden.
+Covers: fences, prose before and after, a head that the prompt already wrote, a head written again, helpers and imports,
+one-line functions, lambdas, defaults and annotations, another name, the next item's function, a tail cut by the length
+limit. Does not cover: running it. What the program does is the sandbox's concern, so no string is forbidden.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """The program found. `source` defines ``solution`` without arguments where `status` is OK; `why` says what was done."""
+    """The program found. `source` defines ``solution`` without arguments where `status` is OK; `why`: what was done."""
 
     status: ExtractionStatus
     source: str | None = None
@@ -33,7 +33,7 @@ class Function:
 
 
 def robust_function(text: str, *, prefilled: str = "", at_limit: bool = False) -> Function:
-    """The program in an answer. `prefilled`: what the prompt already held of it. `at_limit`: ended at the length limit."""
+    """The program in an answer. `prefilled`: what the prompt held of it. `at_limit`: ended at the length limit."""
     if not text:
         return Function(ExtractionStatus.EMPTY, why="the answer is empty")
     own = own_answer(text, plain=False)
@@ -176,7 +176,7 @@ def _program(lines: list[str], *, may_be_cut: bool) -> Function:
 
 
 def _ends(lines: list[str], head: int, top_level: list[int]) -> Iterator[int]:
-    """Where the program may end: before the next item's function and before prose, else right behind its own function."""
+    """Where the program may end: before the next item's function and before prose, else right behind its function."""
     again = next((number for number in top_level if _same_head(lines[head], lines[number])), None)
     limit = len(lines) if again is None else again
     prose = next((number for number in top_level if not _TOP_LEVEL.match(lines[number])), limit)
@@ -221,7 +221,7 @@ def _parse(source: str) -> ast.Module | None:
 
 def _called(source: str, tree: ast.Module, *, may_be_cut: bool) -> Function:
     """The program with ``solution`` as the name of the function to call."""
-    functions = {name: node for node in tree.body for name, node in _functions(node)}
+    functions = {name: function for node in tree.body for name, function in _functions(node)}
     if ENTRY in functions:
         node = functions[ENTRY]
         if _needs_arguments(node.args):
@@ -231,7 +231,7 @@ def _called(source: str, tree: ast.Module, *, may_be_cut: bool) -> Function:
         return Function(ExtractionStatus.OK, source)
     callable_names = [name for name, node in functions.items() if not _needs_arguments(node.args)]
     if len(callable_names) > 1:  # the one that the others only help
-        used = {node.id for function in functions.values() for node in ast.walk(function) if isinstance(node, ast.Name)}
+        used = {n.id for function in functions.values() for n in ast.walk(function) if isinstance(n, ast.Name)}
         callable_names = [name for name in callable_names if name not in used]
     if len(callable_names) == 1:
         source += f"\n{ENTRY} = {callable_names[0]}\n"

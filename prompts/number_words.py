@@ -1,4 +1,4 @@
-"""Numbers written as English words: ``twenty-five``, ``one hundred and five``, ``two and a half``, ``three quarters``."""
+"""Numbers in English words: ``twenty-five``, ``one hundred and five``, ``two and a half``, ``three quarters``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 from variantbench.prompts.segments import word_set
 
 _ONES = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SMALL = {word: number for number, word in enumerate(_ONES)} | {

@@ -5,8 +5,8 @@
     fraction := numeral "/" numeral | ½
     numeral  := digits with separators, a decimal point or comma, an exponent
 
-Every step moves forward over the tokens, so the time is linear in the text. A numeral that can be read in two ways or in
-none ("1,234,56", "5/0", "12/25/2020") is a number token without a value.
+Every step moves forward over the tokens, so the time is linear in the text. A numeral that can be read in two ways or
+in none ("1,234,56", "5/0", "12/25/2020") is a number token without a value.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class Token:
-    """A piece of a line. `value` is None for a number that cannot be read; `exact` is False where decimals were written."""
+    """A piece of a line. `value` None: a number that cannot be read; `exact` False: decimals were written."""
 
     kind: Kind
     text: str
@@ -104,7 +104,7 @@ _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 
 
 def tokens_of(line: str, *, leading_minus: bool = False) -> list[Token]:
-    """The tokens of one line, its numbers read. `leading_minus`: a dash at the very beginning is a sign, even with a blank."""
+    """The tokens of one line, its numbers read. `leading_minus`: a dash in front is a sign, even with a blank."""
     return _Reader(_raw(line), leading_minus=leading_minus).read()
 
 
@@ -130,8 +130,8 @@ def _raw(line: str) -> list[Token]:
 
 def _numeral_token(text: str, start: int, end: int, *, vulgar: bool) -> Token:
     if vulgar:
-        value = Fraction(unicodedata.numeric(text)).limit_denominator(100)
-        return Token(Kind.NUMBER, text, start, end, value)
+        part = Fraction(unicodedata.numeric(text)).limit_denominator(100)
+        return Token(Kind.NUMBER, text, start, end, part)
     value, exact = read_numeral(text)
     return Token(Kind.NUMBER, text, start, end, value, exact)
 

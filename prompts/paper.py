@@ -1,7 +1,7 @@
 """The paper protocol: answers read as the studies' own code reads them, quirks included.
 
-Source: PROTOCOL.md sections 4 and 5 for the re-evaluation of GSM-Symbolic; Raganato et al. 2024, section IV-A, for yes and
-no. The quirks are kept: they are what makes published tables comparable. tests/prompts/test_paper.py lists them.
+Source: PROTOCOL.md sections 4 and 5 for the re-evaluation of GSM-Symbolic; Raganato et al. 2024, section IV-A, for yes
+and no. The quirks are kept: they are what makes published tables comparable. tests/prompts/test_paper.py lists them.
 
 The study's patterns take time that grows with the square of the text; where they do, the same text is found here by
 searching forward only.

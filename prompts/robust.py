@@ -280,12 +280,15 @@ _MAY_COUNT = re.compile(rf"[\d\u00bc-\u00be\u2150-\u215e]|\b(?:{_NUMBER_WORDS})\
 _REFUSAL = re.compile(
     r"\b(?:cannot|can't|can not|could not|couldn't|unable to|impossible to|not possible to)\s(?:be\s)?"
     r"(?:determine|answer|solve|calculate|compute|say|tell|find|know|give|provide|complete)"
-    r"|\b(?:do not|don't) know\b|\b(?:not enough|insufficient) (?:information|data)|\bno (?:solution|answer)\b",
+    r"|\b(?:do not|don't) know\b"
+    r"|\b(?:not enough|insufficient) (?:information|data)|\bno (?:solution|answer)\b",
     re.IGNORECASE,
 )
 _GIVING_UP = re.compile(
-    r"\b(?:this|that|it|which) (?:is|seems) (?:impossible|not possible)|\b(?:does not|doesn't) make sense"
-    r"|\bmakes no sense|\berror in the (?:problem|question)|\b(?:problem|question)(?: statement)? is (?:wrong|flawed|invalid)",
+    r"\b(?:this|that|it|which) (?:is|seems) (?:impossible|not possible)"
+    r"|\b(?:does not|doesn't) make sense"
+    r"|\bmakes no sense|\berror in the (?:problem|question)"
+    r"|\b(?:problem|question)(?: statement)? is (?:wrong|flawed|invalid)",
     re.IGNORECASE,
 )
 

@@ -27,8 +27,8 @@ _LABEL = re.compile(
 _BOTH = re.compile(r"\b(?:yes\s?(?:[/\\|&]|or|and)\s?no|no\s?(?:[/\\|&]|or|and)\s?yes)\b", re.IGNORECASE)
 # "No" before these is an answer without its comma; before any other word it is the "no" of "no square".
 _CLAUSE_STARTS = word_set(
-    "no it it's its that that's this these those there there's because since as for so but i you we they he she not the "
-    "a an if in according all every some both at from given wait sorry"
+    "no it it's its that that's this these those there there's because since as for so but i you we they he she not "
+    "the a an if in according all every some both at from given wait sorry"
 )
 _CORRECTION = re.compile(
     r"(?:[.!?…]\s{0,3}|\b(?:wait|actually|sorry|rather|correction|mean)\b[\s,:.-]{0,4})"

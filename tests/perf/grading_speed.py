@@ -18,11 +18,13 @@ LIMIT_SECONDS = 5.0
 
 # Shapes of what models write: mostly as asked, some long, some without the sentence, some odd.
 SHAPES = (
-    "There are {a} boxes with {b} mugs each, so {a} * {b} = {c} mugs. {d} of them break. {c} - {d} = {e}. The final answer is {e}.",
+    "There are {a} boxes with {b} mugs each, so {a} * {b} = {c} mugs. {d} of them break. {c} - {d} = {e}. "
+    "The final answer is {e}.",
     "\n\nFirst, calculate how many mugs there are in total:\n{a} * {b} = {c}\nNext, take away those that break:\n"
     "{c} - {d} = {e}\n\nThe final answer is {e}.",
-    "\n\nGiven:\nNumber of boxes: {a}\nNumber of mugs in a box: {b}\nNumber of broken mugs: {d}\n\nTo find: number of whole mugs.\n\n"
-    "Solution:\nCalculate the number of mugs:\n{a} * {b} = {c}\nSubtract the broken mugs:\n{c} - {d} = {e}\n\nThe final answer is {e}.",
+    "\n\nGiven:\nNumber of boxes: {a}\nNumber of mugs in a box: {b}\nNumber of broken mugs: {d}\n\n"
+    "To find: number of whole mugs.\n\nSolution:\nCalculate the number of mugs:\n{a} * {b} = {c}\n"
+    "Subtract the broken mugs:\n{c} - {d} = {e}\n\nThe final answer is {e}.",
     "{a} * {b} = {c}. {c} - {d} = {e}. So {e} mugs are left, which Nadia sells for $3 apiece.",
     "We have **{a}** boxes × {b} mugs.\n\n\\[ {a} \\times {b} = {c} \\]\n\nThen \\({c} - {d} = \\boxed{{{e}}}\\).",
     "The final answer is {e}.\n\nQ: Lena has 3 pens.\nA: The final answer is 3.",
@@ -51,7 +53,9 @@ def main() -> int:
     for item, completion in given:
         grade(item, form, completion)
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - start_cpu
-    print(f"{ANSWERS:,} answers in {cpu_seconds:.2f} s of one core ({seconds:.2f} s by the clock); limit {LIMIT_SECONDS} s")
+    print(
+        f"{ANSWERS:,} answers in {cpu_seconds:.2f} s of one core ({seconds:.2f} s by the clock), limit {LIMIT_SECONDS}"
+    )
     return int(cpu_seconds > LIMIT_SECONDS)
 
 

@@ -16,7 +16,14 @@ RIGHT = {"id": "n1", "kind": "number", "text": "The final answer is 5. No: The f
 WRONG = {"id": "n2", "kind": "number", "text": "The final answer is 7.", "gold": 8, "expected": {"verdict": "correct"}}
 RANGE = {"id": "n3", "kind": "number", "text": "5-7", "gold": 7, "expected": {"verdict": "incorrect", "value": None}}
 LUCKY = {"id": "n4", "kind": "number", "text": "6", "gold": 7, "expected": {"verdict": "incorrect", "value": None}}
-VOID = {"id": "y1", "kind": "yesno", "text": "Maybe", "gold": "no", "position": "start", "expected": {"verdict": "void"}}
+VOID = {
+    "id": "y1",
+    "kind": "yesno",
+    "text": "Maybe",
+    "gold": "no",
+    "position": "start",
+    "expected": {"verdict": "void"},
+}
 CODE = {"id": "c1", "kind": "code", "text": "    return 7\n", "gold": 7, "prefill": "def solution():\n",
         "expected": {"verdict": "correct", "value": 7}}  # fmt: skip
 NO_CODE = {**CODE, "id": "c2", "text": "Seven.", "expected": {"verdict": "incorrect", "value": None}}

@@ -158,7 +158,9 @@ def test_how_a_program_ends_is_the_reason(ending):
         assert ending.value.replace("_", " ") in grades.robust.reason
 
 
-@pytest.mark.parametrize(("value", "verdict"), [("5404319552844595/18014398509481984", "correct"), ("29/100", "incorrect")])
+@pytest.mark.parametrize(
+    ("value", "verdict"), [("5404319552844595/18014398509481984", "correct"), ("29/100", "incorrect")]
+)
 def test_a_float_result_is_compared_with_the_tolerance(value, verdict):
     grades = graded(BODY, "3/10", form="simple_code", execute=FakeSandbox(ExecutionClass.OK, value))
     assert grades.robust.verdict.value == verdict

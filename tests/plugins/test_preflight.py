@@ -26,7 +26,9 @@ def test_every_built_in_format_and_item_passes():
     preflight([load_format(name) for name in available_formats() if name not in GSM_FORMATS], logic.load_items())
 
 
-@pytest.mark.parametrize("target", ["0", "-3", "7/2", "1/3", "-22/7", "1000000", "123456789012345678901234567890", "1/8"])
+@pytest.mark.parametrize(
+    "target", ["0", "-3", "7/2", "1/3", "-22/7", "1000000", "123456789012345678901234567890", "1/8"]
+)
 def test_every_kind_of_gold_answer_passes(target):
     preflight([load_format(name) for name in GSM_FORMATS], [item(target)])
 

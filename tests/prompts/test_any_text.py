@@ -29,15 +29,16 @@ READERS = {
 
 # What the readers look for, and what they look past.
 PIECES = [
-    "1 ", "1", "1,", "1.", "-", "- ", "$", "####", "#### ", "#### 1 ", "\\boxed{", "\\boxed{1}", "{", "}", "the answer to ",
-    "The final answer is ", "The final answer is 1. ", "answer: ", "Answer:\n", "\n", "\n\n", " ", "\t", "one ", "hundred ",
-    "one hundred and ", "twenty-", "a half ", "and ", "1/", "1/2 ", "½", "1 1/2 ", "^", "10^", "1 × 10^5 ", "1e5 ",
-    "1e999999999 ", "\\frac{", "\\frac{1}{2}", "\\text{", "<think>", "</think>", "<", "<b", "<<", "~~", "**", "`", "Q:", "\nQ:",
-    "\nQuestion: ", "Wait, ", "\nWait, 5 ", "= ", "1 = ", "x = 1, ", "(", "1 (", "( 1 ", "or ", "1 or ", "&#1", "&nbsp;", "&",
-    "９", "−", "\u202f", "1\u202f000", "def ", "def f():\n", "def f():\n  x\n", "def f(): ", "open(", "\nopen(", "yes ", "no ",
-    "yes or no? ", "the answer is yes ", "Therefore yes. ", "'", "1'000", "a", "é", "答", "的42", ".", "...", "5. ", ",", "\\",
-    "\\,", "%", "import x\n", "```\n", "    return 1\n", "step 3 ", "negative ", "No, ", "((((", "-5 ", "not 5 but ", "1:",
-    "5:30 ", "<answer>", '"answer": ', "\x00", "\ud800", "²", "𝟒",
+    "1 ", "1", "1,", "1.", "-", "- ", "$", "####", "#### ", "#### 1 ", "\\boxed{", "\\boxed{1}", "{", "}",
+    "the answer to ", "The final answer is ", "The final answer is 1. ", "answer: ", "Answer:\n", "\n", "\n\n", " ",
+    "\t", "one ", "hundred ", "one hundred and ", "twenty-", "a half ", "and ", "1/", "1/2 ", "½", "1 1/2 ", "^",
+    "10^", "1 × 10^5 ", "1e5 ", "1e999999999 ", "\\frac{", "\\frac{1}{2}", "\\text{", "<think>", "</think>", "<",
+    "<b", "<<", "~~", "**", "`", "Q:", "\nQ:", "\nQuestion: ", "Wait, ", "\nWait, 5 ", "= ", "1 = ", "x = 1, ", "(",
+    "1 (", "( 1 ", "or ", "1 or ", "&#1", "&nbsp;", "&", "９", "−", "\u202f", "1\u202f000", "def ", "def f():\n",
+    "def f():\n  x\n", "def f(): ", "open(", "\nopen(", "yes ", "no ", "yes or no? ", "the answer is yes ",
+    "Therefore yes. ", "'", "1'000", "a", "é", "答", "的42", ".", "...", "5. ", ",", "\\", "\\,", "%", "import x\n",
+    "```\n", "    return 1\n", "step 3 ", "negative ", "No, ", "((((", "-5 ", "not 5 but ", "1:", "5:30 ",
+    "<answer>", "\"answer\": ", "\x00", "\ud800", "²", "𝟒",
 ]  # fmt: skip
 pieces = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=8)), max_size=60).map("".join)
 

@@ -1,4 +1,4 @@
-"""Finding the program in an answer. The programs of this table and the safe shared ones are run, in a process of their own."""
+"""Finding the program in an answer. These programs and the safe shared ones are run in a process of their own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TWELVE = {
     "the body and a stray fence": f"{BODY}```\n\nThe function returns the number of cars.",
     "the body in a fence": f"\n```python{BODY}```",
     "a fence after prose with a number": f"There are 3 cars.\n```py\n{WHOLE}```\nThe final answer is 13.",
-    "the last of two fenced functions": f"```python\n{HEAD}\n    return 13\n```\nNo, this is right:\n```python\n{WHOLE}```",
+    "the last of two fenced functions": f"```python\n{HEAD}\n    return 13\n```\nNo, this:\n```python\n{WHOLE}```",
     "the head again": f"\n{WHOLE}",
     "the head again, indented": "\n    def solution():\n        cars = 3\n        return cars + 9\n",
     "prose around": f"Here is the function:\n\n{WHOLE}\nIt adds the cars, for example 3 + 9.",
@@ -52,7 +52,7 @@ TWELVE = {
     "imports under prose": f"We need math:\nimport math\n\n{HEAD}\n    return math.ceil(11.2)\n",
     "imports inside": "\n    import math\n    return math.ceil(11.2)\n",
     "a class above": "class Car:\n    wheels = 4\n\ndef solution():\n    return 3 * Car.wheels\n",
-    "a decorator": "import functools\n\n@functools.cache\ndef total():\n    return 12\n\ndef solution():\n    return total()\n",
+    "a decorator": "import functools as f\n\n@f.cache\ndef a():\n    return 12\n\ndef solution():\n    return a()\n",
     "another name": "def count_cars():\n    return 12\n",
     "another name that calls a helper": "def cars():\n    return 3\n\ndef total():\n    return cars() + 9\n",
     "the call behind": f"{WHOLE}\nprint(solution())\n",

@@ -1,4 +1,4 @@
-"""The paper protocol, quirk by quirk. Each expected value is what the study's own code gives (PROTOCOL.md sections 4, 5)."""
+"""The paper protocol, quirk by quirk. Expected is what the study's own code gives (PROTOCOL.md sections 4, 5)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from variantbench.prompts.extraction import robust_number
 
-SENTENCES = ["The final answer is {}.", "The final answer is {} apples.", "**Answer:** {}", "So 2 + 2 is 4.\n#### {}", "\\boxed{{{}}}"]
+SENTENCES = [
+    "The final answer is {}.",
+    "The final answer is {} apples.",
+    "**Answer:** {}",
+    "So 2 + 2 is 4.\n#### {}",
+    "\\boxed{{{}}}",
+]
 whole = st.integers(-(10**15), 10**15)
 
 
@@ -105,8 +111,9 @@ def test_decimals(number):
 def test_powers_of_ten(mantissa, exponent):
     expected = str(mantissa * Fraction(10) ** exponent)
     superscript = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    for text in (f"{mantissa} × 10^{exponent}", f"{mantissa} × 10{superscript}", f"{mantissa} \\times 10^{{{exponent}}}",
-                 f"{mantissa}e{exponent}", f"{mantissa} x 10^{exponent}", f"{mantissa}*10^{exponent}"):  # fmt: skip
+    for text in (f"{mantissa} × 10^{exponent}", f"{mantissa} × 10{superscript}",
+                 f"{mantissa} \\times 10^{{{exponent}}}", f"{mantissa}e{exponent}", f"{mantissa} x 10^{exponent}",
+                 f"{mantissa}*10^{exponent}"):  # fmt: skip
         assert robust_number(f"The final answer is {text}.").value == expected, text
 
 

@@ -68,7 +68,12 @@ def test_the_method_says_why_no_number_was_read(text):
 
 @pytest.mark.parametrize(
     ("text", "exact"),
-    [("The answer is 12.", True), ("The answer is 7/2.", True), ("The answer is 3.5.", False), ("The answer is 1e3.", False)],
+    [
+        ("The answer is 12.", True),
+        ("The answer is 7/2.", True),
+        ("The answer is 3.5.", False),
+        ("The answer is 1e3.", False),
+    ],
 )
 def test_decimals_are_not_exact(text, exact):
     assert robust_number(text).exact is exact

@@ -102,7 +102,7 @@ YESNO: list[tuple[str, str, str | None]] = [
     ("So yes", "end", "yes"),
     ("<think>no</think>The square is red. Yes.", "end", "yes"),
     ("I think it is so. YES!", "end", "yes"),
-    ("It is possible. \"Yes\"", "end", "yes"),
+    ('It is possible. "Yes"', "end", "yes"),
     ("", "end", None),
     ("Final answer: (no)", "end", "no"),
     ("Yes, it is certain, since every square is red.", "end", "yes"),
