@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+
 from variantbench.benchmarks.gsm import load_easy_items, load_items
 from variantbench.plugins.answers import Answer
 from variantbench.plugins.datatypes import Item

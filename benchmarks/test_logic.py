@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+
 from variantbench.benchmarks.logic import few_shot_items, load_items, sample_rows
 from variantbench.plugins.answers import Answer
 from variantbench.plugins.datatypes import Item

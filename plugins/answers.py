@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+
 from variantbench.plugins.cases import Case
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Grade, Record, Verdict
 from variantbench.plugins.errors import EngineError

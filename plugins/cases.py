@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
+
 from variantbench.plugins.datatypes import Item, Prompt
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.options import RunConfig

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import click
+
 from variantbench.plugins.errors import VariantbenchError
 from variantbench.plugins.options import DEFAULT_STORE
 
@@ -115,14 +116,16 @@ def runs(store: str) -> None:
 @variantbench.command()
 @click.argument("run", required=False)
 @STORE
-def report(run: str | None, store: str) -> None:
+@click.option("--without-doubtful-labels", is_flag=True, help="Leave out items whose notes say the label may be wrong.")
+def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
     """Show the report of RUN (the beginning of its id; the newest if left out)."""
     from variantbench.plugins.report.build import build_report
     from variantbench.plugins.report.terminal import render
     from variantbench.plugins.store import open_store
 
     opened = open_store(store, create=False)
-    for line in render(build_report(opened, opened.find_run(run)["id"])):
+    run_id = opened.find_run(run)["id"]
+    for line in render(build_report(opened, run_id, with_doubtful_labels=not without_doubtful_labels)):
         click.echo(line)
 
 
@@ -162,7 +165,11 @@ def cases(file: Path, protocol: str, kinds: tuple[str, ...], as_json: bool) -> N
 def main() -> None:
     """Run the command; errors of ours are one line."""
     try:
-        variantbench()
+        variantbench(prog_name="variantbench")
     except VariantbenchError as error:
         click.echo(f"variantbench: {error}", err=True)
         sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

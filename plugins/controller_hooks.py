@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from variantbench.plugins.controller import Controller
 from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.gate import exit_status

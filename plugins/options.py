@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
+
 from variantbench.plugins.errors import UserError
 
 CHAT_TEMPLATES = ("auto", "none", "model")
@@ -43,6 +44,14 @@ class RunConfig:
     def as_dict(self) -> dict[str, Any]:
         """The options as plain values, for the run's manifest."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> RunConfig:
+        """The options that `as_dict` gave, also after a way through JSON."""
+        restored: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**restored)
 
 
 def add_options(parser: pytest.Parser) -> None:

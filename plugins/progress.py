@@ -9,6 +9,8 @@ from variantbench.plugins.generation.channel import Message
 
 # Seconds between two progress lines.
 PAUSE = 20.0
+# So many answers make a first estimate; before that, most of the time went into reading the prefix.
+ENOUGH = 16
 
 
 class Progress:
@@ -45,11 +47,12 @@ class Progress:
         return f"{self.reused + self.generated:,} of {self.total:,} answers are stored"
 
     def _count(self, answers: int) -> None:
-        first = self.generated == 0
+        before = self.generated
         self.generated += answers
         left = self.total - self.reused - self.generated
         now = time.monotonic()
-        if first or (now - self.last >= PAUSE and left):
+        first = before < ENOUGH <= self.generated
+        if left and (first or now - self.last >= PAUSE):
             self.last = now
             rate = self.generated / max(now - self.started, 1e-9)
             self.say(f"{self.generated:,} generated, {rate:.1f} a second, {left:,} left: about {duration(left / rate)}")

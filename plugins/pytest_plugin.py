@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from variantbench.plugins.options import RunConfig, add_options, read_options
 
 if TYPE_CHECKING:
-    from variantbench.plugins.answers import Answer
+    from variantbench.plugins.answers import Answer, Answers
     from variantbench.plugins.cases import Case
+    from variantbench.plugins.controller import Controller
+    from variantbench.plugins.datatypes import Record
 
-RUN = pytest.StashKey[RunConfig]()
-CHAT_MODELS = pytest.StashKey["dict[str, bool]"]()
-CONTROLLER = pytest.StashKey["Controller"]()
-ANSWERS = pytest.StashKey["Answers"]()
-RECORD = pytest.StashKey["Record"]()
+RUN: pytest.StashKey[RunConfig] = pytest.StashKey()
+CHAT_MODELS: pytest.StashKey[Mapping[str, bool]] = pytest.StashKey()
+CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
+ANSWERS: pytest.StashKey[Answers] = pytest.StashKey()
+RECORD: pytest.StashKey[Record] = pytest.StashKey()
 
 NO_MODEL = "no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)"
 
@@ -85,7 +88,7 @@ def _configure_worker(config: pytest.Config, text: str) -> None:
     from variantbench.plugins.generation.stream import Stream
 
     given = json.loads(text)
-    config.stash[RUN] = RunConfig(**{key: tuple(v) if isinstance(v, list) else v for key, v in given["run"].items()})
+    config.stash[RUN] = RunConfig.from_dict(given["run"])
     config.stash[CHAT_MODELS] = given["chat_models"]
     config.stash[ANSWERS] = Answers(Stream(given["address"], given["key"]))
 
@@ -193,12 +196,12 @@ def pytest_runtest_makereport(
     from variantbench.plugins.store.rows import record_rows
 
     if call.when == "setup":
-        report.variantbench_record = json.dumps(record_rows(record))
+        vars(report)["variantbench_record"] = json.dumps(record_rows(record))
         if report.failed:
             report.longrepr = f"{record.case}: {record.robust.reason}"
     elif call.when == "call" and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
         report.longrepr = explain(record)
-        report.variantbench_verdict = record.robust.verdict.value
+        vars(report)["variantbench_verdict"] = record.robust.verdict.value
     return report
 
 

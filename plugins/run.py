@@ -73,7 +73,13 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
     return ModelTask(
         name=spec.name,
         identity=identity,
-        details={**spec.as_dict(), "folder": str(folder), "chat": is_chat_model(spec, folder)},
+        details={
+            **spec.as_dict(),
+            # the hub's cache names its folders by the revision that was resolved
+            "revision": folder.name if folder.parent.name == "snapshots" else spec.revision,
+            "folder": str(folder),
+            "chat": is_chat_model(spec, folder),
+        },
         settings=settings,
         key_settings={"engine": engine_version(run.engine), "device": run.device.split(":")[0], "dtype": dtype},
     )

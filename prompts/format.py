@@ -191,5 +191,6 @@ class _Table:
         if self.rest:
             unknown = ", ".join(sorted(self.rest))
             raise UserError(
-                f"{self.place}: unknown key {self.where}{unknown}: allowed are {', '.join(self.known)}; remove or rename it"
+                f"{self.place}: unknown key {self.where}{unknown}: allowed are {', '.join(self.known)}; "
+                "remove or rename it"
             )

@@ -1,12 +1,10 @@
-"""Fixtures for all tests: a scripted model, a small benchmark, and the shared reference data where it is at hand."""
+"""Fixtures for all tests: the shared reference data, and services, where they are at hand."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,36 +13,19 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 
-# Every test of the plugin runs in each of these ways.
-MODES = {"plain": [], "two workers": ["-n2"], "without xdist": ["-p", "no:xdist"]}
 
-BENCHMARK = '''
-import pytest
-from variantbench.plugins.datatypes import Item
+@pytest.fixture(scope="session")
+def needs() -> Callable[[bool, str], None]:
+    """Skips with the reason where something is absent; fails where CI has promised that it is there."""
 
+    def check(condition: bool, reason: str) -> None:
+        if condition:
+            return
+        if os.environ.get("VARIANTBENCH_REQUIRE_SERVICES") == "1":
+            pytest.fail(f"{reason}, but VARIANTBENCH_REQUIRE_SERVICES=1 promises it")
+        pytest.skip(reason)
 
-def few_items(run):
-    """Two templates with a base question and variants; the answer to item n of template t is 10 t + n."""
-    return [
-        Item(f"{t:04}-{'base' if n == 0 else f'v{n}'}", "gsm", f"{t:04}", f"Question {t}.{n}?", str(10 * t + n), n)
-        for t in (1, 2)
-        for n in range(1 + run.variants_per_template)
-    ]
-
-
-@pytest.mark.questions(items=few_items, formats=("gsm", "simple_nl"))
-def test_few(answer):
-    assert answer.is_correct
-'''
-
-
-def needs(condition: bool, reason: str) -> None:
-    """Skip with the reason where something is absent; fail where CI has promised that it is there."""
-    if condition:
-        return
-    if os.environ.get("VARIANTBENCH_REQUIRE_SERVICES") == "1":
-        pytest.fail(f"{reason}, but VARIANTBENCH_REQUIRE_SERVICES=1 promises it")
-    pytest.skip(reason)
+    return check
 
 
 @pytest.fixture
@@ -53,26 +34,3 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no shared reference data at {SHARED}")
     return SHARED
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Callable[..., str]:
-    """Writes a scripted model and returns the options that use it."""
-
-    def write(**content: Any) -> list[str]:
-        path = tmp_path / "answers.json"
-        path.write_text(json.dumps(content))
-        return ["--engine=scripted", f"--model={path}"]
-
-    return write
-
-
-@pytest.fixture
-def suite(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
-    """Runs the small benchmark in a pytest of its own, with a store in that folder."""
-    pytester.makepyfile(test_few=BENCHMARK)
-
-    def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "--variants-per-template=2", *arguments)
-
-    return run

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from variantbench.benchmarks.logic import raganato
-from variantbench.benchmarks.logic.baselines import Baseline, baselines
 from variantbench.benchmarks.logic.batches import BATCHES, logic_set
 from variantbench.benchmarks.logic.rejudge import Judgement, rejudge
 from variantbench.benchmarks.logic.sample import sample_rows
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.errors import UserError
 
-__all__ = ["BATCHES", "Baseline", "Judgement", "baselines", "few_shot_items", "load_items", "rejudge", "sample_rows"]
+__all__ = ["BATCHES", "Judgement", "few_shot_items", "load_items", "rejudge", "sample_rows"]
 
 
 def load_items(source: str = "builtin", *, seed: int | None = None) -> tuple[Item, ...]:

@@ -15,6 +15,7 @@ from functools import partial
 from variantbench.benchmarks.logic.figures import Adjective
 from variantbench.benchmarks.logic.wording import NUMERALS
 from variantbench.plugins.datatypes import Item
+from variantbench.plugins.report.baselines import asks
 
 _NEGATIONS = frozenset(("no", "not"))
 
@@ -54,14 +55,6 @@ def features(text: str) -> Features:
         adjectives=tuple(adjectives),
         repeated=sum(word in given for word in adjectives),
     )
-
-
-def asks(question: str) -> str:
-    """Whether the question asks for certainty ("certain") or possibility ("can"); "other" if neither is said."""
-    lowered = question.lower()
-    if re.search(r"\bcertain\b", lowered):
-        return "certain"
-    return "can" if re.match(r"can\b|is it possible\b", lowered) else "other"
 
 
 def _names(word: str, seen: Features) -> bool:

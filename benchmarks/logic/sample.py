@@ -9,7 +9,7 @@ from variantbench.plugins.datatypes import Item
 
 
 def sample_rows(items: Sequence[Item], count: int | None, *, seed: int) -> tuple[Item, ...]:
-    """The items of `count` rows drawn without replacement, in their old order; all where `count` is None or too large."""
+    """The items of `count` rows drawn without replacement, in their old order; all if `count` is None or too large."""
     rows = sorted({_row(item) for item in items})
     if count is None or count >= len(rows):
         return tuple(items)

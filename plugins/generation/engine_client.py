@@ -25,7 +25,7 @@ _CPU_ENVIRONMENT = {
 }
 
 
-class EngineDied(VariantbenchError):
+class EngineDiedError(VariantbenchError):
     """The engine process ended before it had answered: it may be started again."""
 
 
@@ -72,13 +72,13 @@ class EngineClient:
             self.process.stdin.write(json.dumps(message) + "\n")
             self.process.stdin.flush()
         except OSError:
-            raise EngineDied(self._last_words()) from None
+            raise EngineDiedError(self._last_words()) from None
 
     def _next(self) -> dict[str, Any]:
         assert self.process.stdout is not None  # noqa: S101 - opened with PIPE
         line = self.process.stdout.readline()
         if not line:
-            raise EngineDied(self._last_words())
+            raise EngineDiedError(self._last_words())
         message: dict[str, Any] = json.loads(line)
         if "failed" in message:
             raise EngineError(message["failed"])

@@ -82,6 +82,6 @@ def from_wire(value: Mapping[str, Any]) -> list[Job]:
     prefixes = value["prefixes"]
     decodings = [Decoding(**{**each, "stops": tuple(each["stops"])}) for each in value["decodings"]]
     return [
-        Job(id, model, Prompt(item, format_name, prefixes[prefix], suffix, decodings[decoding], seed, chat))
-        for id, model, item, format_name, prefix, suffix, decoding, seed, chat in value["rows"]
+        Job(job_id, model, Prompt(item, format_name, prefixes[prefix], suffix, decodings[decoding], seed, chat))
+        for job_id, model, item, format_name, prefix, suffix, decoding, seed, chat in value["rows"]
     ]

@@ -26,6 +26,8 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
         super().__init__(config, log)
         self.lock = threading.RLock()
+        self.collection: list[str] | None = None
+        self.places: dict[str, int] = {}  # of each test in the collection
         self.ready: deque[int] = deque()  # answered (or in need of no answer), and not sent yet
         self.with_job: frozenset[str] | None = None  # None until the supervisor has the jobs
         self.answered: set[str] = set()
@@ -71,7 +73,8 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
             super().mark_test_complete(node, item_index, duration)
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
-        """Send more to a worker that runs low."""
+        """Send more to the workers that run low."""
+        del node, duration  # xdist's own heuristics
         with self.lock:
             self._send_ready()
 
@@ -87,7 +90,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
         """Forget a worker that ended; what it had not run goes back to the queue. Returns the test it died in."""
         with self.lock:
             unfinished = self.node2pending.pop(node)
-            if not unfinished:
+            if not unfinished or self.collection is None:
                 return None
             died_in: str = self.collection[unfinished[0]]
             self.pending.update(dict.fromkeys(unfinished[1:]))

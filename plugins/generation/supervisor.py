@@ -1,8 +1,8 @@
 """The process between the cases and the model: ``python -m variantbench.plugins.generation.supervisor``.
 
-It holds the queue and the store's hand, and imports no torch: under it an engine process generates, and is started again
-with the unanswered prompts if it dies. A completion is stored, then announced. When its standard input ends, the run is
-over: it ends the engine and itself. What is in the store by then stays.
+It holds the queue and the store's hand, and imports no torch: under it an engine process generates, and is started
+again with the unanswered prompts if it dies. A completion is stored, then announced. When its standard input ends, the
+run is over: it ends the engine and itself. What is in the store by then stays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from variantbench.plugins.datatypes import Completion, FinishReason
 from variantbench.plugins.errors import EngineError, StoreError
 from variantbench.plugins.generation.channel import Message, listen, receive, send
-from variantbench.plugins.generation.engine_client import EngineClient, EngineDied
+from variantbench.plugins.generation.engine_client import EngineClient, EngineDiedError
 from variantbench.plugins.generation.key import completion_key
 from variantbench.plugins.generation.plan import Batch, Job, from_wire, plan_batches
 from variantbench.plugins.models.engines import EngineSettings
@@ -228,7 +228,7 @@ class Generation:
                     settings=model.key_settings,
                 )
                 self.board.answer({job_id: Answer(done, keys[job_id]) for job_id, done in answered.items()})
-        except EngineDied as death:
+        except EngineDiedError as death:
             return str(death)
         finally:
             self.engine.close()

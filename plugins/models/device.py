@@ -38,7 +38,7 @@ def resolve_device(name: str) -> str:
 
 
 def resolve_dtype(name: str, *, device: str, model_dtype: str) -> str:
-    """The number type of weights and activations: ``auto`` is the model's own on a GPU, float32 on a CPU (as the study)."""
+    """The number type of weights and activations: ``auto`` is the model's own on a GPU, float32 on a CPU."""
     if name != "auto":
         return name
     if device == "cpu":

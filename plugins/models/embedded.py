@@ -195,7 +195,7 @@ def _download(wheel: Wheel, *, scratch: Path) -> Path:
             str(folder),
             "--requirement",
             str(pinned),
-        ],  # fmt: skip
+        ],
         capture_output=True,
         text=True,
         check=False,

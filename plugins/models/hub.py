@@ -18,7 +18,8 @@ def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
         from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
     except ImportError:
         raise UserError(
-            f"model {spec.hub} comes from the hub, which needs huggingface_hub: pip install 'variantbench[transformers]'"
+            f"model {spec.hub} comes from the hub, which needs huggingface_hub: "
+            "pip install 'variantbench[transformers]'"
         ) from None
     options = {"revision": spec.revision or None, "allow_patterns": _FILES + ["*.py"] * spec.trust_remote_code}
     try:
@@ -38,6 +39,6 @@ def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
     except (LocalEntryNotFoundError, OSError) as error:
         cause = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
-            f"model {spec.hub} is not in the local hub cache and the hub does not answer ({cause}): connect to the network, "
-            "or give a local folder with --model=PATH; smollm2-135m and qwen2.5-coder-0.5b need no hub"
+            f"model {spec.hub} is not in the local hub cache and the hub does not answer ({cause}): connect to the "
+            "network, or give a local folder with --model=PATH; smollm2-135m and qwen2.5-coder-0.5b need no hub"
         ) from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
 from variantbench.plugins.datatypes import Decoding
 from variantbench.plugins.models.decoding import Ending, Row, choose
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+
 from variantbench.plugins.datatypes import Decoding
 from variantbench.plugins.models.decoding import Ending, Row, choose
 
@@ -78,7 +79,7 @@ class SlotCache:
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write new keys and values (rows x kv heads x tokens x size) behind those of each row; returns the rows' slots."""
+        """Write new keys and values (rows x kv heads x tokens x size) behind each row's own; returns its slots."""
         now = self.now
         own = self._room(layer, keys, now.used)
         for buffer, new in zip(own, (keys, values), strict=True):
@@ -203,7 +204,7 @@ def _merge(
 
 
 def _block_sum(weights: torch.Tensor) -> torch.Tensor:
-    """Sum over the last dimension block by block, so that empty blocks at the end change nothing, not even last bits."""
+    """Sum over the last dimension block by block, so that empty blocks at the end change not even the last bits."""
     blocks = weights.view(*weights.shape[:-1], -1, BLOCK).sum(dim=-1)
     total = blocks[..., :1]
     for block in range(1, blocks.shape[-1]):
@@ -268,7 +269,7 @@ class SharedPrefixDecoder:
         return cache
 
     def _read(self, cache: SlotCache, rows: Sequence[Row], *, at: int) -> None:
-        """Read the rows' own tokens but the last, which the next step feeds. Padded on the right: nobody looks there."""
+        """Read the rows' own tokens but the last, which the next step feeds. Padded on the right."""
         width = max(len(row.own_ids) - 1 for row in rows)
         if width == 0:
             return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from variantbench.plugins.datatypes import Verdict
+from variantbench.plugins.report.baselines import Baseline, baselines
 from variantbench.plugins.store import Store
 from variantbench.stats.proportions import Proportion, wilson
 
@@ -16,7 +18,7 @@ from variantbench.stats.proportions import Proportion, wilson
 class Line:
     """One part (base, variants, or a logic batch) of one model x benchmark x format.
 
-    `accuracy` is None where nothing could be judged. `not_judged` counts answers that are ours to blame (engine, sandbox).
+    `accuracy` is None where nothing could be judged. `not_judged` counts answers that failed through our fault.
     """
 
     model: str
@@ -26,6 +28,7 @@ class Line:
     counts: Mapping[Verdict, int]
     accuracy: Proportion | None
     truncated: int
+    doubtful_labels: int
     no_answer_reasons: Mapping[str, int]
 
     @property
@@ -45,15 +48,30 @@ class Report:
 
     run: Mapping[str, Any]
     lines: tuple[Line, ...]
+    baselines: Mapping[str, tuple[Baseline, ...]]  # by logic batch: what answering without reading would score
 
 
-def build_report(store: Store, run_id: str) -> Report:
-    """The report of a stored run."""
+def build_report(store: Store, run_id: str, *, with_doubtful_labels: bool = True) -> Report:
+    """The report of a stored run, on request without the items whose label may be wrong by their own notes."""
     run = store.find_run(run_id)
+    asked: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     groups: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for record in store.records(run_id):
+        if not with_doubtful_labels and has_doubtful_label(record):
+            continue
         groups[record["model"], record["benchmark"], record["format"], part_of(record)].append(record)
-    return Report(run, tuple(_line(*key, rows) for key, rows in sorted(groups.items())))
+        if record["batch"]:
+            asked[record["batch"]][record["item_hash"]] = (record["question"], record["target"])
+    return Report(
+        run,
+        tuple(_line(*key, rows) for key, rows in sorted(groups.items())),
+        {batch: baselines(list(answers.values())) for batch, answers in sorted(asked.items())},
+    )
+
+
+def has_doubtful_label(record: Mapping[str, Any]) -> bool:
+    """Whether a note of the item says that its label may be wrong."""
+    return any(note.startswith("label:") for note in json.loads(record["notes"]))
 
 
 def part_of(record: Mapping[str, Any]) -> str:
@@ -73,5 +91,6 @@ def _line(model: str, benchmark: str, form: str, part: str, rows: Iterable[Mappi
         counts=counts,
         accuracy=wilson(counts[Verdict.CORRECT], judged) if judged else None,
         truncated=sum(row["finish_reason"] == "length" for row in rows),
+        doubtful_labels=sum(map(has_doubtful_label, rows)),
         no_answer_reasons=Counter(row["robust_status"] for row in rows if row["robust_verdict"] == Verdict.NO_ANSWER),
     )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 
 from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.report.build import Line, Report
+
+WIDTH = 100
+_COLUMNS = "  {:<9} {:<17} {:<8} {:>11}  {:<21}  "
+_REMARKS_AT = len(_COLUMNS.format("", "", "", "", ""))
 
 
 def render(report: Report) -> Iterator[str]:
@@ -14,39 +19,51 @@ def render(report: Report) -> Iterator[str]:
     if not report.lines:
         yield "no answers were graded"
         return
+    yield from _baseline_lines(report)
     for model, lines in groupby(report.lines, key=lambda line: line.model):
         yield model
-        yield f"  {'benchmark':<9} {'format':<22} {'part':<9} {'right':>12}  {'accuracy, 95% Wilson':<24} {'remarks'}"
+        yield (_COLUMNS.format("benchmark", "format", "part", "right", "accuracy, 95% Wilson") + "remarks").rstrip()
         for _, part_lines in groupby(lines, key=lambda line: (line.benchmark, line.format)):
             yield from _format_lines(list(part_lines))
 
 
 def _format_lines(lines: list[Line]) -> Iterator[str]:
     for line in lines:
-        yield (
-            f"  {line.benchmark:<9} {line.format:<22} {line.part:<9} "
-            f"{line.counts.get(Verdict.CORRECT, 0):>6}/{line.judged:<5}  {_accuracy(line):<24} {_remarks(line)}"
-        ).rstrip()
+        right = f"{line.counts.get(Verdict.CORRECT, 0)}/{line.judged}"
+        start = _COLUMNS.format(line.benchmark, line.format, line.part, right, _accuracy(line))
+        remarks = textwrap.wrap(_remarks(line), WIDTH - _REMARKS_AT) or [""]
+        yield (start + remarks[0]).rstrip()
+        for more in remarks[1:]:
+            yield " " * _REMARKS_AT + more
     parts = {line.part: line for line in lines}
     if "base" in parts and "variants" in parts:
         base, variants = parts["base"].accuracy, parts["variants"].accuracy
         if base is not None and variants is not None:
             change = 100 * (variants.estimate - base.estimate)
-            yield f"  {'':<9} {'':<22} {'variants against base':<23} {change:>+6.1f} pp"
+            yield _COLUMNS.format("", "", "", "difference", f"{change:+5.1f} pp").rstrip()
+
+
+def _baseline_lines(report: Report) -> Iterator[str]:
+    if report.baselines:
+        yield "what answering without reading would score"
+    for batch, found in report.baselines.items():
+        for one in found:
+            if one.total:
+                right, share = f"{one.correct}/{one.total}", f"{100 * one.accuracy:5.1f} %"
+                yield f"  {'logic':<9} {one.name:<22} {batch:<3} {right:>11}  {share}"
 
 
 def _accuracy(line: Line) -> str:
     if line.accuracy is None:
         return "not judged"
-    return f"{100 * line.accuracy.estimate:5.1f} %  [{100 * line.accuracy.low:.1f}, {100 * line.accuracy.high:.1f}]"
+    return f"{100 * line.accuracy.estimate:5.1f} % [{100 * line.accuracy.low:.1f}, {100 * line.accuracy.high:.1f}]"
 
 
 def _remarks(line: Line) -> str:
-    remarks = []
-    if line.not_judged:
-        remarks.append(f"{line.not_judged} not judged")
-    if line.truncated:
-        remarks.append(f"{line.truncated} truncated")
-    if no_answer := line.counts.get(Verdict.NO_ANSWER, 0):
-        remarks.append(f"{no_answer} no answer")
-    return ", ".join(remarks)
+    counts = {
+        "not judged": line.not_judged,
+        "truncated": line.truncated,
+        "no answer": line.counts.get(Verdict.NO_ANSWER, 0),
+        "labels in doubt": line.doubtful_labels,
+    }
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)

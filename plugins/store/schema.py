@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    DDL,
     Column,
     Float,
     ForeignKey,
@@ -22,7 +21,11 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TextClause,
+    text,
 )
+
+from variantbench.plugins.store.types import AnyText
 
 metadata = MetaData()
 
@@ -30,7 +33,7 @@ schema_version = Table(
     "schema_version", metadata, Column("version", Integer, primary_key=True), Column("applied", Text, nullable=False)
 )
 
-texts = Table("texts", metadata, Column("hash", String(64), primary_key=True), Column("text", Text, nullable=False))
+texts = Table("texts", metadata, Column("hash", String(64), primary_key=True), Column("text", AnyText, nullable=False))
 
 models = Table(
     "models",
@@ -59,7 +62,7 @@ items = Table(
     Column("group_id", Text, nullable=False),
     Column("variant", Integer, nullable=False),
     Column("batch", Text),
-    Column("question", Text, nullable=False),
+    Column("question", AnyText, nullable=False),
     Column("target", Text, nullable=False),
     Column("covariates", Text, nullable=False),  # JSON
     Column("notes", Text, nullable=False),  # JSON
@@ -73,8 +76,8 @@ completions = Table(
     Column("model_identity", String(64), ForeignKey("models.identity"), nullable=False),
     Column("settings", Text, nullable=False),  # JSON: engine and versions, device, dtype, decoding, seed
     Column("prefix_hash", String(64), ForeignKey("texts.hash"), nullable=False),
-    Column("suffix", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("suffix", AnyText, nullable=False),
+    Column("text", AnyText, nullable=False),
     Column("finish_reason", Text, nullable=False),
     Column("prompt_tokens", Integer, nullable=False),
     Column("new_tokens", Integer, nullable=False),
@@ -97,14 +100,14 @@ records = Table(
     Column("completion_key", String(64), ForeignKey("completions.key")),  # null: the engine failed
     Column("paper_verdict", Text, nullable=False),
     Column("paper_status", Text, nullable=False),
-    Column("paper_value", Text),
+    Column("paper_value", AnyText),
     Column("paper_method", Text, nullable=False),
-    Column("paper_reason", Text, nullable=False),
+    Column("paper_reason", AnyText, nullable=False),
     Column("robust_verdict", Text, nullable=False),
     Column("robust_status", Text, nullable=False),
-    Column("robust_value", Text),
+    Column("robust_value", AnyText),
     Column("robust_method", Text, nullable=False),
-    Column("robust_reason", Text, nullable=False),
+    Column("robust_reason", AnyText, nullable=False),
     Column("execution", Text),  # JSON: how the program ended, null for answers in prose
     Index("records_completion", "completion_key"),
 )
@@ -125,6 +128,6 @@ LEFT JOIN texts ON texts.hash = completions.prefix_hash
 _FIRST = (schema_version, texts, models, runs, items, completions, records)
 
 # One entry a version, the first being version 1: what to run on a database of the version before.
-MIGRATIONS: tuple[tuple[Table | DDL, ...], ...] = ((*_FIRST, DDL(ANSWERS_VIEW)),)
+MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = ((*_FIRST, text(ANSWERS_VIEW)),)
 
 CURRENT = len(MIGRATIONS)

@@ -9,11 +9,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
 from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, text_hash
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
@@ -33,29 +34,36 @@ def store_url(text: str) -> str:
 
 def open_store(text: str, *, create: bool = True) -> Store:
     """The store at a path or URL, its schema brought up to date; StoreError says what is wrong with it."""
-    url = store_url(text)
     try:
-        if url.startswith("sqlite:///"):
-            path = Path(url.removeprefix("sqlite:///"))
-            if not create and not path.exists():
-                raise StoreError(f"no store at {path}: run a benchmark first, or give --store the file or URL of one")
-            path.parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(url)
-        if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _set_up_sqlite)
-        store = Store(engine, url)
-        store.migrate()
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
+        store = _connect(store_url(text), create=create)
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, OSError) as error:
         raise StoreError(
-            f"--store {text!r} is no path or URL that can be opened ({_short(error)}): give a file, or "
-            "postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
+            f"--store {text!r} is no path or URL that can be opened ({_short(error)}): give a file in a folder that "
+            "you may write, or postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
         ) from None
-    except (SQLAlchemyError, OSError) as error:
+    try:
+        store.migrate()
+    except (SQLAlchemyError, StoreError) as error:
+        store.close()
+        if isinstance(error, StoreError):
+            raise
         raise StoreError(
             f"store {text!r} cannot be opened ({_short(error)}): check that it is a variantbench store, that you may "
             "write it and that the disk is not full, or give another --store"
         ) from None
     return store
+
+
+def _connect(url: str, *, create: bool) -> Store:
+    if url.startswith("sqlite:///"):
+        path = Path(url.removeprefix("sqlite:///"))
+        if not create and not path.exists():
+            raise StoreError(f"no store at {path}: run a benchmark first, or give --store the file or URL of one")
+        path.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+    return Store(engine, url)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
@@ -78,6 +86,12 @@ class Store:
     def close(self) -> None:
         """Give the connections back."""
         self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def migrate(self) -> None:
         """Bring the schema up to date; StoreError if a newer variantbench wrote it."""
@@ -219,7 +233,7 @@ class Store:
         with self.engine.connect() as connection:
             rows = connection.execute(query).mappings()
             for _, gradings in groupby(rows, key=lambda row: row["case_id"]):
-                yield dict(max(gradings, key=lambda row: int(row["grader"])))
+                yield dict(max(gradings, key=lambda row: (len(row["grader"]), row["grader"])))
 
     def add_grades(self, run_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Keep further grades of a run's answers, as `regraded_row` gives them, beside those that are there."""
@@ -239,8 +253,8 @@ class Store:
                 yield connection
         except SQLAlchemyError as error:
             raise StoreError(
-                f"store {self.url} cannot be written ({_short(error)}): free the disk or mend its permissions; what was "
-                "stored before is safe, run the same command again to go on"
+                f"store {self.url} cannot be written ({_short(error)}): free the disk or mend its permissions; "
+                "what was stored before is safe, run the same command again to go on"
             ) from None
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+
 from variantbench.plugins.cli import variantbench
 from variantbench.plugins.conformance import load_cases, run_cases
 from variantbench.plugins.datatypes import Execution, ExecutionClass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from variantbench.plugins.datatypes import (
     Completion,
     Execution,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from tests.conftest import MODES
 from variantbench.benchmarks import gsm, logic
 from variantbench.plugins.datatypes import Decoding, Item
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.preflight import preflight
 from variantbench.prompts.format import Shot, available_formats, load_format
-
-from tests.conftest import MODES
 
 GSM_FORMATS = ("gsm", "simple_nl", "structured_nl", "simple_code", "structured_code")
 

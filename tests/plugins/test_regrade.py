@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
+
 from variantbench.plugins.cli import variantbench
 from variantbench.plugins.datatypes import (
     Completion,
@@ -71,7 +72,7 @@ def verdicts(store, grader: str) -> dict[str, str]:
     table = schema.records
     with store.engine.connect() as connection:
         query = select(table.c.case_id, table.c.robust_verdict).where(table.c.grader == grader)
-        return {case: verdict for case, verdict in connection.execute(query)}
+        return {row.case_id: row.robust_verdict for row in connection.execute(query)}
 
 
 def test_new_grades_stand_beside_the_old(run):

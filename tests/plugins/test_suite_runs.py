@@ -9,10 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
-from tests.conftest import BENCHMARK, MODES
-
 # Right for 1.0 (10), 1.1 (11) and 2.2 (22); wrong for 1.2, no answer for 2.0 and 2.1.
 ANSWERS = {
     "1.0?": "The final answer is 10.",
@@ -23,15 +19,12 @@ ANSWERS = {
     "2.2?": "The final answer is $22.",
 }
 
-every_mode = pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
-
 
 def query(folder: Path, sql: str) -> list[tuple]:
     with sqlite3.connect(folder / ".variantbench" / "runs.db") as connection:
         return connection.execute(sql).fetchall()
 
 
-@every_mode
 def test_verdicts_are_the_same_in_every_mode(suite, script, pytester, mode):
     result = suite(*script(answers=ANSWERS), *mode)
     assert result.ret == 0
@@ -48,21 +41,18 @@ def test_verdicts_are_the_same_in_every_mode(suite, script, pytester, mode):
     assert len(rows) == 12
 
 
-@every_mode
 def test_wrong_answers_are_measurements(suite, script, mode):
     result = suite(*script(default="The final answer is 1."), *mode)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*12 wrong*"])
 
 
-@every_mode
 def test_fail_on_wrong_gives_pytests_status(suite, script, mode):
     result = suite(*script(default="The final answer is 1."), "--fail-on=wrong", *mode)
     assert result.ret == 1
     result.assert_outcomes(failed=12)
 
 
-@every_mode
 def test_a_wrong_answer_is_told_in_three_lines(suite, script, mode):
     result = suite(*script(answers=ANSWERS), "-k", "gsm-0001-v2", *mode)
     result.stdout.fnmatch_lines(
@@ -75,14 +65,12 @@ def test_a_wrong_answer_is_told_in_three_lines(suite, script, mode):
     assert "Traceback" not in result.stdout.str()
 
 
-@every_mode
 def test_selection_generates_only_what_is_selected(suite, script, pytester, mode):
     result = suite(*script(answers=ANSWERS), "-m", "gsm and base", "-k", "simple_nl", *mode)
     assert result.ret == 0
     assert len(query(pytester.path, "select key from completions")) == 2
 
 
-@every_mode
 def test_stored_completions_are_not_generated_again(suite, script, pytester, mode):
     options = script(answers=ANSWERS)
     suite(*options)
@@ -108,24 +96,21 @@ def test_an_edited_model_is_another_model(suite, script, pytester):
     assert query(pytester.path, "select count(*) from completions") == [(24,)]
 
 
-@every_mode
 def test_stops_after_the_first_wrong_answer(suite, script, mode):
     result = suite(*script(default="no number"), "-x", *mode)
     assert result.ret != 0
     result.stdout.fnmatch_lines(["*stopping after 1 failures*"])
 
 
-def test_last_failed_runs_only_what_was_wrong(pytester, script):
-    pytester.makepyfile(test_few=BENCHMARK)
+def test_last_failed_runs_only_what_was_wrong(pytester, benchmark_text, script, mode):
+    pytester.makepyfile(test_few=benchmark_text)
     options = ["--variants-per-template=2", *script(answers=ANSWERS)]
     pytester.runpytest_subprocess(*options)
-    for mode in MODES.values():
-        result = pytester.runpytest_subprocess(*options, "--lf", *mode)
-        result.stdout.fnmatch_lines(["*2 wrong, 4 no answer*"])
-        assert result.parseoutcomes().keys().isdisjoint({"passed", "failed"})
+    result = pytester.runpytest_subprocess(*options, "--lf", *mode)
+    result.stdout.fnmatch_lines(["*2 wrong, 4 no answer*"])
+    assert result.parseoutcomes().keys().isdisjoint({"passed", "failed"})
 
 
-@every_mode
 def test_an_engine_that_dies_once_is_started_again(suite, script, pytester, mode):
     result = suite(*script(answers=ANSWERS, die_after=4), "--batch-size=1", *mode)
     assert result.ret == 0
@@ -133,7 +118,6 @@ def test_an_engine_that_dies_once_is_started_again(suite, script, pytester, mode
     assert query(pytester.path, "select count(*) from completions") == [(12,)]
 
 
-@every_mode
 def test_an_engine_that_keeps_dying_is_an_error_and_never_a_wrong_answer(suite, script, pytester, mode):
     result = suite(*script(answers=ANSWERS, die_always_after=2), "--batch-size=1", *mode)
     assert result.ret == 10
@@ -142,7 +126,6 @@ def test_an_engine_that_keeps_dying_is_an_error_and_never_a_wrong_answer(suite, 
     assert verdicts == {"correct": 3, "incorrect": 1, "no_answer": 2, "error": 6}
 
 
-@every_mode
 def test_a_model_that_does_not_load_stops_the_run_with_its_reason(suite, tmp_path, mode):
     broken = tmp_path / "broken.json"
     broken.write_text("not json")
@@ -151,7 +134,6 @@ def test_a_model_that_does_not_load_stops_the_run_with_its_reason(suite, tmp_pat
     result.stdout.fnmatch_lines(["*is no script that --engine scripted can read*"])
 
 
-@every_mode
 def test_no_model_skips_with_one_line_that_says_what_to_pass(suite, mode):
     result = suite(*mode)
     result.assert_outcomes(skipped=12)
@@ -171,15 +153,13 @@ def test_other_peoples_tests_are_left_alone(pytester):
     assert "variantbench:" not in result.stdout.str()
 
 
-def test_other_tests_run_beside_questions(suite, script, pytester):
+def test_other_tests_run_beside_questions(suite, script, pytester, mode):
     pytester.makepyfile(test_other="def test_right():\n    pass\n\ndef test_broken():\n    assert 1 == 2\n")
-    for mode in MODES.values():
-        result = suite(*script(answers=ANSWERS), *mode)
-        assert result.ret == 1
-        result.stdout.fnmatch_lines(["*1 failed, 7 passed*"])
+    result = suite(*script(answers=ANSWERS), *mode)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1 failed, 7 passed*"])
 
 
-@every_mode
 def test_junit_counts_wrong_answers_as_failures(suite, script, pytester, mode):
     suite(*script(answers=ANSWERS), "--junitxml=report.xml", *mode)
     text = (pytester.path / "report.xml").read_text()
@@ -198,9 +178,8 @@ def test_several_models_run_one_after_the_other(suite, tmp_path, pytester):
     assert rows == [("first.json", 2), ("second.json", 2)]
 
 
-@pytest.mark.parametrize("mode", [[], ["-n2"]], ids=["plain", "two workers"])
-def test_an_interrupted_run_keeps_what_was_generated(pytester, script, mode):
-    pytester.makepyfile(test_few=BENCHMARK)
+def test_an_interrupted_run_keeps_what_was_generated(pytester, benchmark_text, script, mode):
+    pytester.makepyfile(test_few=benchmark_text)
     options = ["--variants-per-template=20", "--batch-size=2", *script(answers=ANSWERS, seconds=0.3)]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *mode]
     process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, text=True)
@@ -230,12 +209,9 @@ def wait_for(condition, seconds: float = 30) -> None:
         time.sleep(0.05)
 
 
-@every_mode
-def test_a_worker_that_crashes_loses_no_answer(pytester, script, mode):
-    if mode != ["-n2"]:
-        pytest.skip("only xdist has workers that can crash")
-    crash = BENCHMARK + "\n    if 'gsm-0001-v1' in answer.record.case:\n        import os; os._exit(1)\n"
+def test_a_worker_that_crashes_loses_no_answer(pytester, benchmark_text, script):
+    crash = benchmark_text + "\n    if 'gsm-0001-v1' in answer.record.case:\n        import os; os._exit(1)\n"
     pytester.makepyfile(test_few=crash)
-    result = pytester.runpytest_subprocess("--variants-per-template=2", *script(answers=ANSWERS), *mode)
+    result = pytester.runpytest_subprocess("--variants-per-template=2", *script(answers=ANSWERS), "-n2")
     result.stdout.fnmatch_lines(["*replacing crashed worker*", "*1 failed*"])
     assert len(query(pytester.path, "select * from completions")) == 12

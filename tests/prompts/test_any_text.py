@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from variantbench.prompts.extraction import (
     paper_function,
     paper_number,

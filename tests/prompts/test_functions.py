@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 
 import pytest
+
 from variantbench.plugins.datatypes import ExtractionStatus
 from variantbench.prompts.extraction import robust_function
 

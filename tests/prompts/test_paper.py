@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from variantbench.prompts.extraction import paper_function, paper_number, paper_yesno
 
 NUMBERS = [

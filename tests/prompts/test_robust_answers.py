@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from variantbench.plugins.conformance import load_cases, run_cases
-from variantbench.plugins.datatypes import Extraction
-from variantbench.prompts.extraction import robust_number, robust_yesno
 
 from tests.prompts.number_answers import AT_LIMIT, NUMBERS
 from tests.prompts.yesno_answers import YESNO
+from variantbench.plugins.conformance import load_cases, run_cases
+from variantbench.plugins.datatypes import Extraction
+from variantbench.prompts.extraction import robust_number, robust_yesno
 
 
 def said(extraction: Extraction) -> str:

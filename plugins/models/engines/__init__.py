@@ -24,7 +24,7 @@ from variantbench.plugins.generation.plan import Batch
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What an engine loads and how it computes. `source` is a local folder or a hub id; `device` and `dtype` are resolved."""
+    """What an engine loads, from which folder (`source`), and how it computes; `device` and `dtype` are resolved."""
 
     engine: str
     model: str
@@ -64,7 +64,8 @@ def find_engine(name: str) -> ModuleType:
     missing = [required for required in module.REQUIRES if importlib.util.find_spec(required) is None]
     if missing:
         raise UserError(
-            f"--engine {name} needs {' and '.join(missing)}, not installed here: pip install 'variantbench[{module.EXTRA}]'"
+            f"--engine {name} needs {' and '.join(missing)}, not installed here: "
+            f"pip install 'variantbench[{module.EXTRA}]'"
         )
     return module
 

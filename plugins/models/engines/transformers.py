@@ -1,7 +1,9 @@
 """Hugging Face transformers, on a GPU if there is one, else on the CPU.
 
-The tokens that the prompts of a format share are read once and attended to by all rows (plugins/models/shared_prefix.py).
-Where a model's code does not go through transformers' attention registry, the plain path takes over, with a notice.
+The tokens that the prompts of a format share are read once and attended to by all rows (see
+plugins/models/shared_prefix.py).
+Where a model's code does not go through transformers' attention registry, the plain path takes over, with a
+notice.
 """
 
 from __future__ import annotations
@@ -130,7 +132,7 @@ class TransformersEngine:
             yield {row.job.id: self._completion(row, ending) for row in ended}
 
     def _rows(self, jobs: Sequence[tuple[str, Job]]) -> tuple[list[int], list[Row]]:
-        """The tokens that all prompts share with the format's prefix, and a row for each prompt with the rest of its own."""
+        """The tokens that all prompts share with the format's prefix, and a row with the rest for each prompt."""
         prefix_ids = self.encode(replace(jobs[0][1].prompt, suffix=""))
         encoded = [self.encode(job.prompt) for _, job in jobs]
         # every row keeps a token of its own, so that there is something to feed
@@ -156,6 +158,7 @@ class TransformersEngine:
 def _decoder(model: Any, *, size: int) -> Decoder:
     """The shared-prefix decoder if the model's attention can be replaced, else the plain one."""
     from transformers import AttentionInterface
+
     from variantbench.plugins.models.plain import PlainDecoder
     from variantbench.plugins.models.shared_prefix import CascadeAttention, SharedPrefixDecoder
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from variantbench.benchmarks.gsm import load_items, wordlists
 from variantbench.benchmarks.gsm.apple import AnnotatedTemplate, final_answer, read_annotated
 from variantbench.benchmarks.gsm.domains import Draw, Mode

@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+
 from variantbench.benchmarks.gsm import wordlists
 from variantbench.benchmarks.gsm.domains import Domain, Mode, read_draw
 from variantbench.benchmarks.gsm.expressions import ExpressionError

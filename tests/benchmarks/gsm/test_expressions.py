@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.benchmarks.gsm.exact import parse_number, show, show_mixed, show_money
 from variantbench.benchmarks.gsm.expressions import (
     ExpressionError,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.benchmarks.gsm.gamma import covariates, gamma, gamma_code, integers
 
 

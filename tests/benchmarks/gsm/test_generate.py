@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from variantbench.benchmarks.gsm import load_items, sources
 from variantbench.benchmarks.gsm.generate import generate
 from variantbench.plugins.errors import UserError

@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
+
 from variantbench.benchmarks.gsm.drawing import Component
 from variantbench.benchmarks.gsm.expressions import compile_expression
 from variantbench.benchmarks.gsm.planning import Solve, plan

@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+
 from variantbench.benchmarks.gsm import load_easy_items, load_items
 from variantbench.benchmarks.gsm.sources import Source, parse_source
 from variantbench.plugins.errors import UserError

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from variantbench.benchmarks.gsm import load_easy_items, load_items, sources, wordlists
 from variantbench.benchmarks.gsm.gamma import gamma
 from variantbench.benchmarks.gsm.sampler import Instance, Sampler

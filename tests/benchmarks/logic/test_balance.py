@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from variantbench.benchmarks.logic import BATCHES, baselines, load_items
+
+from variantbench.benchmarks.logic import BATCHES, load_items
 from variantbench.benchmarks.logic.balance import features, rule_scores
 from variantbench.benchmarks.logic.figures import Adjective
 from variantbench.benchmarks.logic.wording import NUMERALS
 from variantbench.plugins.datatypes import Item
+from variantbench.plugins.report.baselines import baselines
 
 SEEDS: tuple[int | None, ...] = (None, 1, 2, *(range(3, 21) if os.environ.get("VARIANTBENCH_SLOW") else ()))
 HIGHEST_RULE, HIGHEST_TREE = 0.58, 0.62
@@ -65,7 +67,7 @@ def cross_validated(rows: Sequence[Row], answers: Sequence[bool], units: Sequenc
     """The mean accuracy on unseen rows, in five rounds of nine folds; rows of one unit share a fold."""
     right, rounds, folds = 0, 5, 9
     for number in range(rounds):
-        order = random.Random(number).sample(sorted(set(units)), len(set(units)))  # noqa: S311 - no secret
+        order = random.Random(number).sample(sorted(set(units)), len(set(units)))
         fold_of = {unit: position % folds for position, unit in enumerate(order)}
         for fold in range(folds):
             seen = [index for index, unit in enumerate(units) if fold_of[unit] != fold]
@@ -144,15 +146,13 @@ def test_baselines_are_counted_from_the_answers_at_hand() -> None:
         "Can there be a circle?": "yes",
         "Is every circle a square?": "no",
     }
-    items = [
-        Item(str(n), "logic", "P01", f"there is a circle. {text}", said) for n, (text, said) in enumerate(texts.items())
-    ]
-    found = {one.name: (one.correct, one.total) for one in baselines(items)}
+    answers = [(f"there is a circle. {text}", said) for text, said in texts.items()]
+    found = {one.name: (one.correct, one.total) for one in baselines(answers)}
     assert found == {"always no": (2, 4), "always yes": (2, 4), "certain: no, can: yes": (2, 3)}
 
 
 def test_certain_no_can_yes_scores_no_better_than_a_constant_on_the_default_set() -> None:
     for batch in BATCHES:
-        no, yes, shortcut = baselines(batch_of(load_items(), batch))
+        no, yes, shortcut = baselines([(item.question, item.target) for item in batch_of(load_items(), batch)])
         assert shortcut.total == 108
         assert shortcut.accuracy <= max(no.accuracy, yes.accuracy)

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 import pytest
+
 from variantbench.benchmarks.logic import BATCHES, few_shot_items, load_items
 from variantbench.benchmarks.logic.batches import in_batch, logic_set
 from variantbench.benchmarks.logic.drawing import draw_entries, echoes, settled_answer
@@ -122,7 +123,7 @@ def test_same_seed_gives_the_same_set() -> None:
     first = load_items(seed=7)
     logic_set.cache_clear()
     assert load_items(seed=7) == first
-    one, other = (draw_entries(random.Random(5)) for _ in range(2))  # noqa: S311 - no secret
+    one, other = (draw_entries(random.Random(5)) for _ in range(2))
     assert one == other
 
 

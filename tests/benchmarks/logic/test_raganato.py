@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from variantbench.benchmarks.logic import few_shot_items, load_items, raganato, rejudge
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.errors import UserError

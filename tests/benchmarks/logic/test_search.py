@@ -8,6 +8,7 @@ import pytest
 import z3
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.benchmarks.logic.batches import BATCHES, in_batch, logic_set
 from variantbench.benchmarks.logic.drawing import Entry, settled_answer
 from variantbench.benchmarks.logic.figures import SIDES, WIDTHS, Adjective, Figure, Shape, Side, Situation, every_figure
@@ -308,7 +309,7 @@ def test_no_situation_contradicts_an_answer(entry: Entry, figures: list[Figure])
 
 def test_walking_small_situations_finds_nothing_that_the_search_denies() -> None:
     # Every set of at most two figures out of a sample: none may fit where the search says that nothing does.
-    rng = random.Random(5)  # noqa: S311 - no secret
+    rng = random.Random(5)
     sample = rng.sample([figure for figure in every_figure() if figure.shape is not C], 60)
     worlds = [Situation(figures) for size in (0, 1, 2) for figures in combinations_with_replacement(sample, size)]
     denied = 0

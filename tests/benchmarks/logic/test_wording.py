@@ -5,6 +5,7 @@ import random
 import re
 
 import pytest
+
 from variantbench.benchmarks.logic import BATCHES, few_shot_items, load_items
 from variantbench.benchmarks.logic.batches import in_batch, logic_set
 from variantbench.benchmarks.logic.figures import Adjective, Shape
@@ -105,7 +106,7 @@ def test_every_word_is_a_known_or_an_invented_one(seed: int | None) -> None:
 
 
 def test_invented_words_never_collide_with_real_ones() -> None:
-    drawn = {word for seed in range(300) for word in invented_names(random.Random(seed)).names.values()}  # noqa: S311
+    drawn = {word for seed in range(300) for word in invented_names(random.Random(seed)).names.values()}
     assert len(drawn) > 30
     for word in (*drawn, *DEFAULT_WORDS):
         # Neither the word nor its plural is a word of the items, nor does one begin with the other.
