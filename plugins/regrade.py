@@ -49,7 +49,10 @@ class Regrading:
 
 def regrade(store: Store, run_id: str, *, execute: Execute | None = None) -> Regrading:
     """Add the present version's grades of every answer of a run that has none; UserError if a format is gone."""
-    rows, changes, graders, not_executed = [], [], set(), 0
+    rows: list[dict[str, Any]] = []
+    changes: list[Change] = []
+    graders: set[str] = set()
+    not_executed = 0
     for row in store.records(run_id):
         if row["grader"] == GRADER:
             continue

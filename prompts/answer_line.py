@@ -47,7 +47,7 @@ _STRUCK = re.compile(r"~~[^~\n]*~~|<<[^<>\n]*>>")
 _TAG = re.compile(r"<(/?)(b|i|em|strong|u|su[bp]|p|br|span|div|code|pre|(?:final_)?answer|s|pad)(?:[ /][^<>\n]*)?>")
 _FRACTION = re.compile(r"\\[dtc]?frac[ ]?\{([^{}\n]*)\}[ ]?\{([^{}\n]*)\}|\\[dtc]?frac[ ]?(\d)[ ]?\{?(\d+)\}?")
 _SIMPLE = re.compile(r"[ ]?-?[\d.,]+[ ]?")
-_LIST_MARK = re.compile(r"^[ \t>]*(?:[-*•+][ \t]+|\(?\d{1,3}[.)][ \t]+(?=\D))+")
+_LIST_MARK = re.compile(r"^[ \t>]*(?:[-*•+][ \t]+|\(?\d{1,3}[.)][ \t]+(?=\S))+")
 _POWER_STARS = re.compile(r"(?<=[\d)])[ ]?\*\*[ ]?(?=[\d(-])")
 
 
@@ -138,6 +138,8 @@ _PREPOSITIONS = word_set(
     "a an the will would can could should must do does did not but so thus therefore hence"
 )
 _MOST_UNIT_WORDS = 4
+# A sentence with so many words before its first number tells how the answer comes about.
+_NARRATIVE = 2
 
 
 def stated_number(sentence: Sequence[Token]) -> Reading:
@@ -205,13 +207,29 @@ def _right_side(sentence: Sequence[Token]) -> Reading:
         place, why = numbers[0], ""
     if _is_unworked_before(sentence, place, start):
         return _unclear("an expression that is not worked out")
-    return _with_what_follows(sentence, place, why)
+    reading = _with_what_follows(sentence, place, why)
+    if reading.value is None and start and (left := _left_side(sentence[: start - 1])) is not None:
+        return left
+    return reading
+
+
+def _left_side(sentence: Sequence[Token]) -> Reading | None:
+    """The one number of "42 = 6 * 7"."""
+    numbers = [token for token in sentence if token.kind is Kind.NUMBER]
+    if len(numbers) != 1 or any(token.kind in (Kind.OPERATOR, Kind.DASH, Kind.EQUALS) for token in sentence):
+        return None
+    return _found(numbers[0], "before the =")
 
 
 def _after_equals(sentence: Sequence[Token]) -> int:
     start, place, seen = 0, 0, False
+    words_before = 0
     while place < len(sentence):
         token = sentence[place]
+        if not seen and token.kind is Kind.WORD:
+            words_before += 1
+        if seen and not start and words_before < _NARRATIVE and _begins_clause(token):
+            break  # the answer stands in front: "42, so each gets 42 / 2 = 21"
         if token.kind is Kind.OPEN and seen and sentence[place - 1].kind in (Kind.NUMBER, Kind.WORD, Kind.PERCENT):
             place = _closing(sentence, place) + 1  # a remark in parentheses
             continue
@@ -222,6 +240,10 @@ def _after_equals(sentence: Sequence[Token]) -> int:
         seen = seen or token.kind is Kind.NUMBER
         place += 1
     return start
+
+
+def _begins_clause(token: Token) -> bool:
+    return token.kind is Kind.COMMA or token.text.lower() in _CONCLUSIONS
 
 
 def _closing(sentence: Sequence[Token], place: int) -> int:
