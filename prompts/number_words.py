@@ -31,10 +31,12 @@ _PARTS |= {f"{word}s": number for word, number in _PARTS.items() if not word.end
 
 # Every word that a number may begin with.
 FIRST_WORDS = frozenset(_SMALL) | {"a", "an", "half", "hundred", *SCALES}
+# Every word that may stand in one.
+WORDS = FIRST_WORDS | frozenset(_PARTS) | {"and", "point"}
 # Before these, "one" is no number: "the one that", "each one".
 POINTING = word_set("the this that these those each every which no any another some")
 # No number in words is longer.
-MOST_WORDS = 16
+MOST_WORDS = 32
 
 
 def read_words(words: Sequence[str]) -> tuple[Fraction, int] | None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from variantbench.prompts.number_words import FIRST_WORDS, MOST_WORDS, POINTING, SCALES, read_words
+from variantbench.prompts.number_words import FIRST_WORDS, MOST_WORDS, POINTING, SCALES, WORDS, read_words
 from variantbench.prompts.segments import THIN, word_set
 
 # Longer numerals and larger exponents are no answers, and cost time.
@@ -354,7 +354,7 @@ class _Reader:
         words, ends = [], []
         for place in range(self.at, min(self.at + 2 * MOST_WORDS, len(self.raw))):
             token = self.raw[place]
-            if token.kind is Kind.WORD:
+            if token.kind is Kind.WORD and token.text.lower() in WORDS:
                 words.append(token.text.lower())
                 ends.append(place)
             elif not (token.text == "-" and place > self.at and self.raw[place - 1].end == token.start):

@@ -99,7 +99,8 @@ _CANDIDATE = re.compile(
                    (?:yes|no)\b(?!\s?(?:/|or\b|and\b)\s?(?:yes|no)\b))
     | (?P<concluded>\b(?:hence|therefore|thus|so|then|conclusion|overall)[\s,:(-]{0,4}
                    (?:yes|no)\b(?=\s{0,2}(?:[.,;!:)]|$|\n|because|since|it)))
-    | (?P<opening>(?:^|(?<=[.!?:\n])\s{0,3}|(?<=\n)[-\s]{0,4}|^-\s)(?:yes|no|yep|nope)\b(?=\s{0,2}(?:[.,;!)]|$|\n)))
+    | (?P<opening>(?:^|(?<=[.!?:\n])\s{0,3}|(?<=\n)[-\s]{0,4}|^-\s)(?:yes|no|yep|nope)\b
+                   (?=\s{0,2}(?:[.,;!)]|$|\n)|\s(?:it|this|that|because|since)\b))
     | (?P<closing>(?<![/\w'-])(?:yes|no)(?=\W{0,8}\Z))
     """,
     re.VERBOSE | re.IGNORECASE,

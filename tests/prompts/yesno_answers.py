@@ -107,4 +107,13 @@ YESNO: list[tuple[str, str, str | None]] = [
     ("Final answer: (no)", "end", "no"),
     ("Yes, it is certain, since every square is red.", "end", "yes"),
     ("The answer is: yes/no", "end", None),
+    ("Yes it is certain.", "end", "yes"),
+    ("The box is red. No it is not certain.", "end", "no"),
+    ("Conclusion: Yes", "end", "yes"),
+    ("So yes, it is certain that the square is red.", "end", "yes"),
+    ("**Yes**, it is certain.", "end", "yes"),
+    ("The answer, therefore, is yes.", "end", "yes"),
+    ("No other figure is red.", "end", None),
+    ("Yes would be wrong.", "end", None),
+    ("So the answer is yes. I hope this helps!", "end", "yes"),
 ]
