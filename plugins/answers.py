@@ -11,7 +11,7 @@ from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Grade
 from variantbench.plugins.errors import EngineError
 from variantbench.plugins.generation.plan import Job
 from variantbench.plugins.generation.stream import Stream
-from variantbench.plugins.grading import GRADER, grade_paper
+from variantbench.plugins.grading import GRADER, grade
 
 _WIDTH = 100  # columns
 
@@ -41,17 +41,18 @@ class Answers:
     def record(self, node_id: str, case: Case) -> Record:
         """The graded answer of one case, as soon as the model has written it."""
         completion, key = self.stream.answer(node_id)
-        grade = grade_paper(case.item, case.format, completion)
+        grades = grade(case.item, case.format, completion)
         return Record(
             case=node_id.rsplit("::", 1)[-1],
             model=case.model,
             item=case.item,
             prompt=case.prompt(),
             completion=completion,
-            paper=grade,
-            robust=grade,
+            paper=grades.paper,
+            robust=grades.robust,
             grader=GRADER,
             completion_key=key,
+            execution=grades.execution,
         )
 
 

@@ -22,6 +22,7 @@ import pytest
 from variantbench.plugins.datatypes import Item, Prompt
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.options import RunConfig
+from variantbench.plugins.preflight import preflight
 from variantbench.prompts.format import Format, load_format, shots_from_items
 
 ItemsOf = Callable[[RunConfig], Sequence[Item]]
@@ -56,12 +57,18 @@ class Case:
 
 
 def parametrize(metafunc: pytest.Metafunc, run: RunConfig, chat_models: Mapping[str, bool]) -> None:
-    """Turn a test function that carries the ``questions`` mark into one case per model, format, item and repeat."""
+    """Turn a test function that carries the ``questions`` mark into one case per model, format, item and repeat.
+
+    UserError if a right answer to one of them would not be graded as right.
+    """
     mark = metafunc.definition.get_closest_marker("questions")
     if mark is None:
         return
     questions = Questions(*mark.args, **mark.kwargs)
-    params = [pytest.param(case, id=case.id, marks=_marks(case)) for case in _cases(questions, run, chat_models)]
+    cases = list(_cases(questions, run, chat_models))
+    if run.models or run.preflight:
+        preflight(list({case.format.name: case.format for case in cases}.values()), [case.item for case in cases])
+    params = [pytest.param(case, id=case.id, marks=_marks(case)) for case in cases]
     metafunc.parametrize("case", params)
 
 

@@ -147,9 +147,7 @@ def fit(
     from variantbench.plugins.tables import fit_lines, fit_table
 
     names = [name.strip() for name in fixed.split(",")]
-    result = fit_table(
-        data, response=response, fixed=names, group=group, method=method, bootstrap=bootstrap, seed=seed
-    )
+    result = fit_table(data, response=response, fixed=names, group=group, method=method, bootstrap=bootstrap, seed=seed)
     _print(result, fit_lines(result), as_json=as_json)
 
 
@@ -170,6 +168,39 @@ def mcnemar(first: Path, second: Path, key: str, response: str, cluster: str | N
 
 def _print(result: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
     click.echo(json.dumps(result, indent=2) if as_json else "\n".join(lines))
+
+
+@variantbench.command()
+@click.argument("run", required=False)
+@STORE
+def regrade(run: str | None, store: str) -> None:
+    """Grade the stored answers of RUN (the newest if left out) by this version's rules; the old grades are kept."""
+    from variantbench.plugins.regrade import regrade as regrade_run
+    from variantbench.plugins.regrade import summary_lines
+    from variantbench.plugins.store import open_store
+
+    opened = open_store(store, create=False)
+    for line in summary_lines(regrade_run(opened, opened.find_run(run)["id"])):
+        click.echo(line)
+
+
+@variantbench.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--protocol", type=click.Choice(["robust", "paper"]), default="robust", show_default=True)
+@click.option(
+    "--kind", "kinds", type=click.Choice(["number", "yesno", "code"]), multiple=True, help="Only these cases."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print every case as a line of JSON.")
+def cases(file: Path, protocol: str, kinds: tuple[str, ...], as_json: bool) -> None:
+    """Grade the answers in FILE and say where the verdict is not the expected one; exit 0 only if all agree."""
+    from variantbench.plugins.conformance import load_cases, run_cases, summary_lines
+
+    outcomes = run_cases(load_cases(file, protocol=protocol, kinds=kinds), protocol=protocol)
+    lines = (json.dumps(outcome.as_dict()) for outcome in outcomes) if as_json else summary_lines(outcomes)
+    for line in lines:
+        click.echo(line)
+    if not all(outcome.agrees for outcome in outcomes):
+        sys.exit(1)
 
 
 def main() -> None:

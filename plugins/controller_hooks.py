@@ -48,6 +48,11 @@ class ControllerHooks:
         else:
             tally.others += 1
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Count what could not be collected: with workers, pytest goes on without it."""
+        if report.failed:
+            self.controller.tally.others += 1
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> Any:
         """Show wrong answers as measurements, unless the user wants them to fail the run."""

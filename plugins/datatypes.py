@@ -151,6 +151,8 @@ class ExtractionStatus(StrEnum):
     TRUNCATED = "truncated"
     VOID = "void"  # neither yes nor no where it must stand
     NO_FUNCTION = "no_function"
+    NEEDS_ARGUMENTS = "needs_arguments"  # a function, but not one that can be called as asked
+    FORBIDDEN_STRING = "forbidden_string"  # paper protocol only
     PROMPT_TOO_LONG = "prompt_too_long"
     NOT_EXECUTED = "not_executed"
     EXECUTION_FAILED = "execution_failed"

@@ -39,6 +39,7 @@ class RunConfig:
     store: str = DEFAULT_STORE
     fresh: bool = False
     fail_on: str = "invalid"
+    preflight: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The options as plain values, for the run's manifest."""
@@ -90,6 +91,14 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add("--logic-repeats", default=3, type=_at_least(1), metavar="N", dest="vb_logic_repeats",
         help="answers sampled per logic question, with seeds 1..N (3)")  # fmt: skip
+
+    add(
+        "--preflight",
+        action="store_true",
+        default=False,
+        dest="vb_preflight",
+        help="only check that right answers would be graded as right; no model is needed",
+    )
 
     add = parser.getgroup("variantbench: the results").addoption
     add("--store", default=DEFAULT_STORE, metavar="URL", dest="vb_store", help=f"file or URL ({DEFAULT_STORE})")

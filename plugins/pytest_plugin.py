@@ -57,7 +57,9 @@ def _configure(config: pytest.Config) -> None:
     run = read_options(config.option)
     config.stash[RUN], config.stash[CHAT_MODELS] = run, {}
     _add_marks(config, run)
-    if not run.models:
+    if run.preflight:
+        config.option.dist = "no"  # workers would only collect the same
+    if not run.models or run.preflight:
         return
     if hasattr(config, "workerinput"):
         _configure_worker(config, config.workerinput["variantbench"])
@@ -110,7 +112,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     try:
         parametrize(metafunc, metafunc.config.stash[RUN], metafunc.config.stash[CHAT_MODELS])
     except VariantbenchError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -122,6 +124,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if CONTROLLER in config.stash:
         config.stash[CONTROLLER].start_listening()
     config.stash[ANSWERS].submit(session.items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """With ``--preflight``, stop once everything is collected: it was checked on the way."""
+    if not session.config.stash[RUN].preflight or session.testsfailed:
+        return None
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(f"variantbench: preflight passed, {len(session.items):,} cases")
+    return True
 
 
 @pytest.hookimpl(optionalhook=True)

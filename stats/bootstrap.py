@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
+
 from variantbench.stats.cells import Cells, Floats, collapse
 from variantbench.stats.glmm_newton import Problem, first_guess, maximise, problem
 from variantbench.stats.glmm_status import SENTENCES, Status, informative_groups, rank_deficient

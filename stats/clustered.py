@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2, t
+
 from variantbench.stats.cells import Floats, Integers, codes
 from variantbench.stats.mcnemar import binary
 

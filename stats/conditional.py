@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 from statsmodels.discrete.conditional_models import ConditionalLogit
+
 from variantbench.stats.cells import Floats, Integers, codes
 from variantbench.stats.table import Table, read_table
 

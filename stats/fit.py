@@ -9,6 +9,7 @@ from math import isfinite, isnan
 
 import numpy as np
 from numpy.typing import ArrayLike
+
 from variantbench.stats.bootstrap import Bootstrap, cluster_bootstrap
 from variantbench.stats.conditional import ConditionalEffect, ConditionalTest, conditional_logit, conditional_test
 from variantbench.stats.glmm import Effect, GlmmFit, fit_table

@@ -15,6 +15,7 @@ from math import exp, inf, isfinite, log, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2, norm
+
 from variantbench.stats.cells import Cells, Floats, collapse
 from variantbench.stats.glmm_likelihood import Contributions
 from variantbench.stats.glmm_newton import LIKELIHOODS, Maximum, Problem, first_guess, maximise, problem

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from variantbench.stats.cells import Cells, Floats, Integers, weighted_sums
 
 _MODE_TOLERANCE = 1e-7  # the step that is applied last: the error left is of the order of its square

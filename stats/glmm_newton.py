@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from variantbench.stats.cells import Cells, Floats
 from variantbench.stats.glmm_likelihood import Contributions, exact, laplace
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
+
 from variantbench.stats.cells import Floats
 from variantbench.stats.glmm_newton import Maximum, Problem, first_guess, maximise
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 from scipy.optimize import linprog
+
 from variantbench.stats.cells import Cells, Floats
 
 FEW_GROUPS = 20

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import ks_2samp
+
 from variantbench.stats.cells import Floats, codes
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
+
 from variantbench.stats.cells import Floats
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
+
 from variantbench.stats.cells import Floats
 
 _STAKE = 0.5  # of what is at risk, at most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -44,6 +45,33 @@ def _record_row(record: Record) -> dict[str, Any]:
         **_grade_columns("robust", record.robust),
         "execution": json.dumps(asdict(record.execution)) if record.execution else None,
     }
+
+
+def regraded_row(row: Mapping[str, Any], *, grader: str, paper: Grade, robust: Grade) -> dict[str, Any]:
+    """A row of ``records`` with other grades of the same answer."""
+    kept = ("case_id", "model", "format", "seed", "item_hash", "completion_key", "execution")
+    return {
+        **{name: row[name] for name in kept},
+        "grader": grader,
+        **_grade_columns("paper", paper),
+        **_grade_columns("robust", robust),
+    }
+
+
+def item_of(row: Mapping[str, Any]) -> Item:
+    """The item that a row of `Store.records` is about."""
+    return Item(
+        id=row["id"],
+        benchmark=row["benchmark"],
+        group=row["group_id"],
+        question=row["question"],
+        target=row["target"],
+        variant=row["variant"],
+        batch=row["batch"],
+        covariates=json.loads(row["covariates"]),
+        notes=tuple(json.loads(row["notes"])),
+        source=row["source"],
+    )
 
 
 def _grade_columns(protocol: str, grade: Grade) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
@@ -176,7 +177,9 @@ class Store:
     def runs(self) -> list[dict[str, Any]]:
         """Every run, newest first, with the number of its records."""
         counted = (
-            select(schema.records.c.run_id, func.count().label("records")).group_by(schema.records.c.run_id).subquery()
+            select(schema.records.c.run_id, func.count(schema.records.c.case_id.distinct()).label("records"))
+            .group_by(schema.records.c.run_id)
+            .subquery()
         )
         query = (
             select(schema.runs, func.coalesce(counted.c.records, 0).label("records"))
@@ -208,7 +211,10 @@ class Store:
         self._add(schema.records, [{"run_id": run_id, **rows["record"]} for rows in records])
 
     def records(self, run_id: str) -> Iterator[Mapping[str, Any]]:
-        """The rows that a report needs, in the order of the cases' ids: record, item and completion joined."""
+        """The rows that a report needs, in the order of the cases' ids: record, item and completion joined.
+
+        Of an answer that was graded several times, the row of the newest grader.
+        """
         query = (
             select(
                 schema.records,
@@ -225,8 +231,13 @@ class Store:
             .order_by(schema.records.c.case_id)
         )
         with self.engine.connect() as connection:
-            for row in connection.execute(query).mappings():
-                yield dict(row)
+            rows = connection.execute(query).mappings()
+            for _, gradings in groupby(rows, key=lambda row: row["case_id"]):
+                yield dict(max(gradings, key=lambda row: (len(row["grader"]), row["grader"])))
+
+    def add_grades(self, run_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Keep further grades of a run's answers, as `regraded_row` gives them, beside those that are there."""
+        self._add(schema.records, [{"run_id": run_id, **row} for row in rows])
 
     def _add(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert the rows whose key is new."""

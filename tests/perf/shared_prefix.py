@@ -35,7 +35,9 @@ def main() -> None:
     jobs = [Job(item.id, "m", form.render(item, decoding=decoding)) for item in items]
     engine = find_engine("transformers").load(EngineSettings("transformers", "m", str(folder), "", "cpu", DTYPE, 32))
     cascade = engine.decoder
-    print(f"{COUNT} questions of {len(engine.encode(jobs[0].prompt))} tokens, {NEW} new, {DTYPE}, on {torch.get_num_threads()} threads")
+    print(
+        f"{COUNT} questions of {len(engine.encode(jobs[0].prompt))} tokens, {NEW} new, {DTYPE}, on {torch.get_num_threads()} threads"
+    )
 
     def stream() -> dict[str, str]:
         plan = plan_batches(jobs, size=32)

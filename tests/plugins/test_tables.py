@@ -45,7 +45,9 @@ def test_fit_prints_the_effect_in_words(table):
 def test_fit_gives_json_with_its_stated_keys(table):
     packed = table.with_suffix(".csv.gz")
     packed.write_bytes(gzip.compress(table.read_bytes()))
-    result = json.loads(variantbench("fit", packed, *FIT, "--method=laplace", "--bootstrap=50", "--seed=1", "--json").stdout)
+    result = json.loads(
+        variantbench("fit", packed, *FIT, "--method=laplace", "--bootstrap=50", "--seed=1", "--json").stdout
+    )
     assert result.keys() >= {
         "beta", "se", "sigma", "loglik", "lrt_p", "profile_ci", "status", "conditional", "n_rows", "n_groups", "seconds",
     }  # fmt: skip
@@ -58,7 +60,10 @@ def test_fit_gives_json_with_its_stated_keys(table):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--response", "right", "--fixed", "is_variant", "--group", "id"], "no column 'right': there are id, is_variant"),
+        (
+            ["--response", "right", "--fixed", "is_variant", "--group", "id"],
+            "no column 'right': there are id, is_variant",
+        ),
         (["--response", "id", "--fixed", "is_variant", "--group", "id"], "answers.csv: "),
         ([*FIT, "--bootstrap=10"], "seed"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from variantbench.stats.multiplicity import holm
 from variantbench.stats.totals import effect_from_totals
 

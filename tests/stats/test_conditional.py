@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from variantbench.stats.conditional import conditional_counts, conditional_logit, conditional_test
 
 NAMES = [

@@ -5,6 +5,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+
 import variantbench.stats
 
 MODULES = sorted(path.stem for path in Path(variantbench.stats.__file__).parent.glob("[a-z]*.py"))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from variantbench.stats.glmm import GlmmFit, fit_glmm
 from variantbench.stats.glmm_status import Status
 

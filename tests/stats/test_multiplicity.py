@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from variantbench.stats.multiplicity import benjamini_hochberg, holm, westfall_young
 
 

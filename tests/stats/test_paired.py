@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+
 from variantbench.stats.mcnemar import mcnemar, mcnemar_pairs
 from variantbench.stats.tango import tango
 

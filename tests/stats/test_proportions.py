@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from variantbench.stats.proportions import by_questions, clopper_pearson, clustered, wilson
 
 
