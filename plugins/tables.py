@@ -9,6 +9,8 @@ from typing import Any
 
 from variantbench.plugins.errors import UserError
 
+_CELLS = ("right in both", "first only", "second only", "wrong in both")
+
 
 def fit_table(
     path: Path,
@@ -80,8 +82,8 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
     alone = set(one[key]) ^ set(two[key])
     if alone:
         raise UserError(
-            f"{len(alone):,} items are in one table only, such as {sorted(map(str, alone))[0]!r}: both tables must hold "
-            f"the same {key}s"
+            f"{len(alone):,} items are in one table only, such as {sorted(map(str, alone))[0]!r}: both tables must "
+            f"hold the same {key}s"
         )
     pairs = one.merge(two, on=key, suffixes=("_first", "_second"))
     answers = pairs[f"{response}_first"].to_numpy(), pairs[f"{response}_second"].to_numpy()
@@ -102,9 +104,11 @@ def mcnemar_lines(result: dict[str, Any]) -> Iterator[str]:
     """The result of `mcnemar_tables` for people."""
     test, interval, clustered = result["mcnemar"], result["difference"], result["clustered"]
     pairs = test["a"] + test["b"] + test["c"] + test["d"]
-    yield f"{pairs:,} pairs: right in both {test['a']:,}, first only {test['b']:,}, second only {test['c']:,}, wrong in both {test['d']:,}"
+    cells = (f"{word} {test[cell]:,}" for cell, word in zip("abcd", _CELLS, strict=True))
+    yield f"{pairs:,} pairs: {', '.join(cells)}"
     yield f"McNemar mid-p {_number(test['p'])} (exact p {_number(test['p_exact'])})"
-    yield f"first minus second {_points(interval['estimate'])}, 95% Tango {_points(interval['low'])} to {_points(interval['high'])}"
+    ends = f"{_points(interval['low'])} to {_points(interval['high'])}"
+    yield f"first minus second {_points(interval['estimate'])}, 95% Tango {ends}"
     if clustered:
         yield (
             f"clustered in {clustered['clusters']:,}: {_points(clustered['estimate'])}, 95% "

@@ -1,4 +1,4 @@
-"""Questions per CPU second with the embedded model: one by one, batched the plain way, and with the shared prefix read once.
+"""Questions per CPU second of the embedded model: one by one, in plain batches, with the shared prefix read once.
 
     OMP_NUM_THREADS=1 python tests/perf/shared_prefix.py [questions] [new tokens] [dtype]
 
@@ -35,9 +35,8 @@ def main() -> None:
     jobs = [Job(item.id, "m", form.render(item, decoding=decoding)) for item in items]
     engine = find_engine("transformers").load(EngineSettings("transformers", "m", str(folder), "", "cpu", DTYPE, 32))
     cascade = engine.decoder
-    print(
-        f"{COUNT} questions of {len(engine.encode(jobs[0].prompt))} tokens, {NEW} new, {DTYPE}, on {torch.get_num_threads()} threads"
-    )
+    length = len(engine.encode(jobs[0].prompt))
+    print(f"{COUNT} questions of {length} tokens, {NEW} new, {DTYPE}, on {torch.get_num_threads()} threads")
 
     def stream() -> dict[str, str]:
         plan = plan_batches(jobs, size=32)
