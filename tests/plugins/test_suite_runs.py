@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -215,3 +216,33 @@ def test_a_worker_that_crashes_loses_no_answer(pytester, benchmark_text, script)
     result = pytester.runpytest_subprocess("--variants-per-template=2", *script(answers=ANSWERS), "-n2")
     result.stdout.fnmatch_lines(["*replacing crashed worker*", "*1 failed*"])
     assert len(query(pytester.path, "select * from completions")) == 12
+
+
+def test_a_killed_run_leaves_no_process_and_goes_on_where_it_was(pytester, benchmark_text, script, mode):
+    pytester.makepyfile(test_few=benchmark_text)
+    options = ["--variants-per-template=20", "--batch-size=2", *script(answers=ANSWERS, seconds=0.3)]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *mode]
+    process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL)
+    wait_for(lambda: stored(pytester.path) >= 6)
+    assert len(processes_in(pytester.path)) >= 3  # controller, supervisor, engine
+    process.kill()
+    process.wait()
+    wait_for(lambda: not processes_in(pytester.path))
+    kept = stored(pytester.path)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, *mode)
+    result.stdout.fnmatch_lines([f"*{kept} of them are in the store already, {84 - kept} to generate*"])
+    assert query(pytester.path, "select count(*), count(distinct key) from completions") == [(84, 84)]
+
+
+def processes_in(folder: Path) -> list[str]:
+    """The command lines of the other processes whose working folder is that one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        if process.name == str(os.getpid()):
+            continue
+        try:
+            if (process / "cwd").resolve() == folder.resolve():
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue
+    return [command for command in found if command]
