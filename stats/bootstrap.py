@@ -25,7 +25,7 @@ from variantbench.stats.table import Table, read_table
 
 _DECREMENT = 1e-6  # before the last step, which squares what is left
 _CHUNK = 150_000  # cells times lanes at once: about 50 MB
-_INFINITE = 8.0  # log-odds over the range of a covariate, where the information is as flat as this:
+_INFINITE = 8.0  # log-odds over the range of a covariate, where the information is as flat as _FLAT
 _FLAT = 1e-4
 
 
@@ -87,13 +87,17 @@ def cluster_bootstrap(
     method: str = "laplace",
     missing: str = "raise",
     jackknife: bool = True,
+    kernel: str = "numpy",
 ) -> Bootstrap:
     """Estimates when groups are drawn with replacement, ``replicates`` times from ``seed``.
 
     ``multiplicities`` (replicates, groups), groups in sorted order of their labels, takes the place of drawing, so that
-    models measured on the same groups share their draws.
-    ``jackknife=False`` saves one fit a distinct group, and with it the BCa interval. Raises ValueError for data no model can be fitted to.
+    models measured on the same groups share their draws. ``jackknife=False`` saves one fit a distinct group, and with
+    it the BCa interval. ``kernel="numba"`` needs the `speed` extra, compiles for some seconds once, and is
+    several times faster. Raises ValueError for data no model can be fitted to.
     """
+    if kernel not in ("numpy", "numba"):
+        raise ValueError(f"kernel {kernel!r}: 'numpy' or 'numba'")
     table = read_table(response, covariates, group, names=names, missing=missing)
     cells = collapse(table.response, table.standardised, table.group)
     _refuse(cells)
@@ -103,8 +107,8 @@ def cluster_bootstrap(
         drawn = np.asarray(multiplicities, dtype=np.float64)
         if drawn.ndim != 2 or drawn.shape[1] != len(cells.pattern_of_group):
             raise ValueError(f"multiplicities {drawn.shape}: (replicates, {len(cells.pattern_of_group)} groups)")
-    task = problem(cells, method)
-    start = _start(task)
+    start = _start(problem(cells, method))
+    task = Problem(cells, method, cells.successes[:, None], cells.multiplicity[:, None], kernel)
     weights = cells.fold(drawn.T)
     estimates, unfinished = _estimates(task, start, weights, None)
     left = np.empty((0, estimates.shape[1]))
@@ -215,7 +219,7 @@ def _chunks(cells: Cells, lanes: int) -> list[slice]:
 def _estimates(
     task: Problem, start: tuple[Floats, Floats], weights: Floats | None, answers: Floats | None
 ) -> tuple[Floats, int]:
-    """Parameters (lanes, k) on the standardised scale, an infinite coefficient as such, and lanes that did not finish."""
+    """Parameters (lanes, k) on the standardised scale, infinite ones as such, and how many lanes did not finish."""
     theta, mode = start
     lanes = weights.shape[1] if weights is not None else answers.shape[1] if answers is not None else 0
     found, unfinished = np.empty((lanes, len(theta))), 0
@@ -224,7 +228,7 @@ def _estimates(
         w = task.weights if weights is None else weights[:, part]
         y = task.successes if answers is None else answers[:, part]
         width = part.stop - part.start
-        here = Problem(task.cells, task.method, y, w)
+        here = Problem(task.cells, task.method, y, w, task.kernel)
         end = maximise(
             here, np.repeat(theta, width, axis=1), start=np.repeat(mode, width, axis=1), decrement=_DECREMENT, limit=40
         )

@@ -76,7 +76,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class GlmmFit:
-    """A fitted model. ``loglik`` is that of the 0/1 rows; ``covariance`` (coefficients and sigma) is empty without an SE."""
+    """A fitted model. ``loglik`` is that of the 0/1 rows; ``covariance`` (coefficients, sigma) is empty without SE."""
 
     method: str
     effects: tuple[Effect, ...]
@@ -235,23 +235,14 @@ def _result(
     sigma = float(best.theta[-1, 0])
     if sigma < _SIGMA_ZERO:
         remarks.append(Remark(Status.SIGMA_ZERO))
-    ratio = np.full(columns - 1, nan)
-    ends = np.full((columns - 1, 2), nan)
+    ratio, ends = np.full(columns - 1, nan), np.full((columns - 1, 2), nan)
     if tests and (regular or separated):
         ratio = likelihood_ratio(task, best, robust=several)
         ends = profile_intervals(task, best, direction[1:], robust=several) / table.scale[:, None]
-    effects = []
-    for j, name in enumerate(("(Intercept)", *table.names)):
-        se, cr = (float(np.sqrt(v[j, j])) if regular else nan for v in (covariance, cluster))
-        if j == 0:
-            effects.append(Effect(name, float(beta[0]), se, cr))
-            continue
-        chisq = float(ratio[j - 1])
-        low, high = (float(end) for end in ends[j - 1])
-        effects.append(Effect(name, float(beta[j]), se, cr, chisq, float(chi2.sf(chisq, 1)), low, high))
+    effects = _effects(table.names, beta, covariance, cluster, ratio, ends)
     return GlmmFit(
         method=task.method,
-        effects=tuple(effects),
+        effects=effects,
         sigma=sigma,
         sigma_se=float(np.sqrt(covariance[-1, -1])) if regular else nan,
         loglik=float(best.loglik[0]),
@@ -264,6 +255,21 @@ def _result(
         max_gradient=float(np.abs(best.gradient).max()),
         iterations=best.iterations,
     )
+
+
+def _effects(
+    names: tuple[str, ...], beta: Floats, covariance: Floats, cluster: Floats, ratio: Floats, ends: Floats
+) -> tuple[Effect, ...]:
+    """Coefficients with their standard errors (none without a covariance), tests and intervals; the intercept first."""
+    none = np.full(len(beta), nan)
+    se, robust = (np.sqrt(np.diag(v))[: len(beta)] if len(v) else none for v in (covariance, cluster))
+    found = [Effect("(Intercept)", float(beta[0]), float(se[0]), float(robust[0]))]
+    for j, name in enumerate(names, start=1):
+        chisq = float(ratio[j - 1])
+        low, high = (float(end) for end in ends[j - 1])
+        p = float(chi2.sf(chisq, 1))
+        found.append(Effect(name, float(beta[j]), float(se[j]), float(robust[j]), chisq, p, low, high))
+    return tuple(found)
 
 
 def _cluster_covariance(task: Problem, best: Maximum, back: Floats) -> Floats:

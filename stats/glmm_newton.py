@@ -1,4 +1,4 @@
-"""Newton's method for the mixed logistic model: many lanes at once, each with its own data weights and fixed parameters."""
+"""Newton's method for the mixed logistic model: many lanes at once, each with its own weights and held parameters."""
 
 from __future__ import annotations
 
@@ -39,21 +39,25 @@ class Maximum:
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is maximised: the design, the likelihood's name, ``successes`` (cells, lanes or 1) and ``weights``
-    (patterns, lanes or 1), the times each pattern counts.
+    (patterns, lanes or 1), the times each pattern counts. ``kernel`` "numba" evaluates Laplace's likelihood with the
+    `speed` extra.
     """
 
     cells: Cells
     method: str
     successes: Floats
     weights: Floats
+    kernel: str = "numpy"
 
     def lanes(self, at: NDArray[np.int64]) -> Problem:
         """The same problem for some lanes only."""
         pick = [a if a.shape[1] == 1 else a[:, at] for a in (self.successes, self.weights)]
-        return Problem(self.cells, self.method, pick[0], pick[1])
+        return Problem(self.cells, self.method, pick[0], pick[1], self.kernel)
 
     def evaluate(self, theta: Floats, start: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Log-likelihood (lanes,), gradient (lanes, k), Hessian (lanes, k, k) and mode of u."""
+        if self.kernel == "numba" and self.method == "laplace":
+            return self._compiled(theta, start)
         part = LIKELIHOODS[self.method](self.cells, self.successes, theta, start)
         lanes = theta.shape[1]
         if self.weights.shape[1] == 1:
@@ -63,6 +67,21 @@ class Problem:
         w = np.broadcast_to(self.weights, (self.weights.shape[0], lanes))
         gradient = np.einsum("jgb,gb->bj", part.gradient, w)
         return (part.loglik * w).sum(axis=0), gradient, np.einsum("jlgb,gb->bjl", part.hessian, w), part.mode
+
+    def _compiled(self, theta: Floats, start: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        from variantbench.stats.glmm_numba import laplace_lanes  # numba is an extra, and slow to import
+
+        cells, whole = self.cells, np.ascontiguousarray
+        found: tuple[Floats, Floats, Floats, Floats] = laplace_lanes(
+            whole(cells.x),
+            cells.trials,
+            cells.starts,
+            whole(self.successes),
+            whole(self.weights),
+            whole(theta),
+            whole(start),
+        )
+        return found
 
 
 def problem(cells: Cells, method: str = "laplace") -> Problem:

@@ -7,6 +7,8 @@ is given as infinite, where R gives NA or an error.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
@@ -16,6 +18,8 @@ from variantbench.stats.glmm_newton import Maximum, Problem, first_guess, maximi
 
 _REACH = 60.0  # log-odds over the range of a covariate beyond which an end is called infinite
 _SIGMAS = (0.3, 3.0, 12.0)
+_ROUNDS = 60
+_MISS = 1e-7  # in standard errors
 
 
 def likelihood_ratio(task: Problem, best: Maximum, *, robust: bool) -> Floats:
@@ -40,46 +44,74 @@ def profile_intervals(
     """
     z = float(norm.ppf(0.5 + confidence / 2))
     effects = np.arange(1, task.cells.x.shape[1])
-    ends = np.full((len(effects), 2), np.nan)
+    ends = np.column_stack([np.where(direction < 0, -np.inf, np.nan), np.where(direction > 0, np.inf, np.nan)])
     lanes = [(j, side) for j in effects for side in (-1, 1) if direction[j - 1] != side]
-    for j in effects[direction != 0]:
-        ends[j - 1, int(direction[j - 1] > 0)] = direction[j - 1] * np.inf
     effect, side = (np.array(column, dtype=np.int64) for column in zip(*lanes, strict=True))
-    estimate = best.theta[effect, 0]
     infinite = direction[effect - 1] != 0
-    deviation = _deviations(best)[effect]
-    at = np.where(infinite, 0.0, estimate + side * z * deviation)
-    near = np.where(infinite, -side * np.inf, estimate)  # where the fall is too small
-    far = side * np.inf  # where it is too large
-    reach = _REACH / np.ptp(task.cells.x, axis=0)[effect] + 2 * np.where(infinite, 0.0, np.abs(estimate))
-    open_lanes = np.arange(len(effect))
+    search = _search(task, best, effect, side, infinite, z)
     theta, mode = _starts(task, best, len(effect))
     if infinite.any():
-        guess, start = first_guess(task.cells)
-        theta[:, infinite], mode[:, infinite] = guess, start
-    for _ in range(60):
-        here = open_lanes
-        fall, g, t, u = _held(task, best, effect[here], at[here], (theta[:, here], mode[:, here]), robust=robust)
-        theta[:, here], mode[:, here] = t, u
-        root = np.sqrt(np.maximum(fall, 1e-12))
-        miss = root - z
-        done = np.abs(miss) < 1e-7
-        short, long = miss < 0, miss > 0
-        near[here[short]] = at[here[short]]
-        far[here[long]] = at[here[long]]
-        rate = np.where(side[here] * -g > 0, -g / root, side[here] * 1e-3)
-        new = at[here] - np.clip(miss / rate, -0.5 * reach[here], 0.5 * reach[here])
-        low, high = np.minimum(near[here], far[here]), np.maximum(near[here], far[here])
-        outside = (new <= low) | (new >= high)
-        new[outside] = 0.5 * (low + high)[outside]
-        gone = short & (np.abs(at[here]) > reach[here])
-        ends[effect[here[done]] - 1, (side[here[done]] + 1) // 2] = at[here[done]]
-        ends[effect[here[gone]] - 1, (side[here[gone]] + 1) // 2] = side[here[gone]] * np.inf
-        at[here] = new
-        open_lanes = here[~(done | gone)]
-        if not len(open_lanes):
+        theta[:, infinite], mode[:, infinite] = first_guess(task.cells)
+    wanted = np.arange(len(effect))
+    for _ in range(_ROUNDS):
+        start = theta[:, wanted], mode[:, wanted]
+        fall, slope, theta[:, wanted], mode[:, wanted] = _held(
+            task, best, effect[wanted], search.at[wanted], start, robust=robust
+        )
+        ended = search.advance(wanted, fall, slope, z)
+        known = ~np.isnan(ended)
+        ends[effect[wanted[known]] - 1, (side[wanted[known]] + 1) // 2] = ended[known]
+        wanted = wanted[~known]
+        if not len(wanted):
             break
     return ends
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Where each end is looked for: ``side`` -1 or 1, the value tried now, the nearest and farthest values known to be
+    short of the end and beyond it, and the distance at which an end is called infinite; (lanes,) each.
+    """
+
+    side: NDArray[np.int64]
+    at: Floats
+    near: Floats
+    far: Floats
+    reach: Floats
+
+    def advance(self, lanes: NDArray[np.int64], fall: Floats, slope: Floats, z: float) -> Floats:
+        """Moves ``lanes`` on, given the fall and slope where they are; the end where it was reached, else nan."""
+        at, side = self.at[lanes], self.side[lanes]
+        root = np.sqrt(np.maximum(fall, 1e-12))
+        miss = root - z
+        self.near[lanes] = np.where(miss < 0, at, self.near[lanes])
+        self.far[lanes] = np.where(miss > 0, at, self.far[lanes])
+        rate = np.where(side * -slope > 0, -slope / root, side * 1e-3)
+        longest = 0.5 * self.reach[lanes]
+        new = at - np.clip(miss / rate, -longest, longest)
+        low, high = np.minimum(self.near[lanes], self.far[lanes]), np.maximum(self.near[lanes], self.far[lanes])
+        self.at[lanes] = np.where((new <= low) | (new >= high), 0.5 * (low + high), new)
+        beyond = (miss < 0) & (np.abs(at) > self.reach[lanes])
+        return np.where(np.abs(miss) < _MISS, at, np.where(beyond, side * np.inf, np.nan))
+
+
+def _search(
+    task: Problem,
+    best: Maximum,
+    effect: NDArray[np.int64],
+    side: NDArray[np.int64],
+    infinite: NDArray[np.bool_],
+    z: float,
+) -> _Search:
+    """The search from Wald's ends, or from 0 where the estimate is infinite."""
+    estimate = np.where(infinite, 0.0, best.theta[effect, 0])
+    return _Search(
+        side=side,
+        at=estimate + np.where(infinite, 0.0, side * z * _deviations(best)[effect]),
+        near=np.where(infinite, -side * np.inf, estimate),
+        far=np.where(side > 0, np.inf, -np.inf),
+        reach=_REACH / np.ptp(task.cells.x, axis=0)[effect] + 2 * np.abs(estimate),
+    )
 
 
 def _deviations(best: Maximum) -> Floats:

@@ -44,8 +44,7 @@ def mcnemar(a: int, b: int, c: int, d: int) -> McNemar:
     >>> round(mcnemar(1, 1, 7, 12).p, 7)
     0.0390625
     """
-    if min(a, b, c, d) < 0 or a + b + c + d == 0:
-        raise ValueError(f"counts {a}, {b}, {c}, {d}: none below 0, and at least one pair")
+    check_counts(a, b, c, d)
     pairs, fewer = b + c, min(b, c)
     exact = min(1.0, 2 * float(binom.cdf(fewer, pairs, 0.5)))
     mid = 1.0 if b == c else 2 * float(binom.cdf(fewer, pairs, 0.5)) - float(binom.pmf(fewer, pairs, 0.5))
@@ -67,6 +66,12 @@ def count_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int, int, int
     if x.shape != y.shape:
         raise ValueError(f"{len(x)} first and {len(y)} second answers: pairs have one of each")
     return int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum()), int(((1 - x) * (1 - y)).sum())
+
+
+def check_counts(a: int, b: int, c: int, d: int) -> None:
+    """Raises ValueError for counts that are no table of pairs."""
+    if min(a, b, c, d) < 0 or a + b + c + d == 0:
+        raise ValueError(f"counts {a}, {b}, {c}, {d}: none below 0, and at least one pair")
 
 
 def binary(values: ArrayLike, name: str) -> Floats:

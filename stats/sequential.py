@@ -41,10 +41,14 @@ class Stopped:
 
 
 class Bet:
-    """Wealth against "the mean of all ``total`` values is at most ``null``", for each null of an array at once."""
+    """Wealth against "the mean of all ``total`` values is at most ``null``", for each null of an array at once.
 
-    def __init__(self, null: ArrayLike, total: int) -> None:
+    Where ``sign`` is -1 the values count with the opposite sign: against "the mean is at least -null".
+    """
+
+    def __init__(self, null: ArrayLike, total: int, *, sign: ArrayLike = 1.0) -> None:
         self.null = np.atleast_1d(np.asarray(null, dtype=np.float64))
+        self.sign = np.broadcast_to(np.asarray(sign, dtype=np.float64), self.null.shape)
         self.total = total
         self.seen, self.sum, self.square = 0, 0.0, 0.0
         self.wealth = np.ones(self.null.shape)
@@ -53,16 +57,17 @@ class Bet:
         """The wealth after one more value between -1 and 1."""
         if not -1 <= value <= 1 or self.seen >= self.total:
             raise ValueError(f"value {value} after {self.seen} of {self.total}: from -1 to 1, no more than the total")
-        left = self.total - self.seen
-        m = (self.total * self.null - self.sum) / left
-        mean = self.sum / (self.seen + 1)
+        so_far = self.sign * self.sum
+        m = (self.total * self.null - so_far) / (self.total - self.seen)
+        mean = so_far / (self.seen + 1)
         spread = (0.25 + self.square - self.sum**2 / max(self.seen, 1)) / (self.seen + 1)
-        most = np.where(m > -1, _STAKE / np.maximum(1 + m, 1e-12), 0.0)
-        stake = np.clip((mean - m) / max(spread, 1e-6), 0.0, np.where(m < 1, most, 0.0))
-        self.wealth = np.where(m < -1 - 1e-12, np.inf, self.wealth * (1 + stake * (value - m)))
+        most = _STAKE / np.maximum(1 + m, 1e-12) * (np.abs(m) < 1)
+        stake = np.minimum(np.maximum((mean - m) / max(spread, 1e-6), 0.0), most)
+        self.wealth = self.wealth * (1 + stake * (self.sign * value - m))
+        self.wealth[m < -1 - 1e-12] = np.inf  # what is left cannot bring the mean down to the null
         self.seen, self.sum, self.square = self.seen + 1, self.sum + value, self.square + value**2
         if self.seen == self.total:
-            self.wealth = np.where(self.sum > self.total * self.null + 1e-9, np.inf, self.wealth)
+            self.wealth[self.sign * self.sum > self.total * self.null + 1e-9] = np.inf
         return self.wealth
 
 
@@ -81,15 +86,15 @@ def sequential_gate(
         raise ValueError(
             f"tolerance {tolerance}, margin {margin}: 0 <= tolerance <= margin, as shares (0.03 is 3 points)"
         )
-    better, worse = Bet(-margin, total), Bet(tolerance, total)
+    bet = Bet([-margin, tolerance], total, sign=[1, -1])
     verdict = Verdict.UNDECIDED
     for value in differences:
-        kept, lost = float(better.add(value)[0]), float(worse.add(-value)[0])
+        kept, lost = bet.add(value)
         if max(kept, lost) >= 1 / level:
             verdict = Verdict.PASS if kept >= lost else Verdict.FAIL
             break
-    mean = better.sum / better.seen if better.seen else 0.0
-    return Stopped(verdict, better.seen, total, mean, float(better.wealth[0]), float(worse.wealth[0]))
+    mean = bet.sum / bet.seen if bet.seen else 0.0
+    return Stopped(verdict, bet.seen, total, mean, float(bet.wealth[0]), float(bet.wealth[1]))
 
 
 def confidence_sequence(
@@ -101,12 +106,11 @@ def confidence_sequence(
     which all are refuted so far.
     """
     grid = np.linspace(-1, 1, steps + 1)
-    low_bet, high_bet = Bet(grid, total), Bet(-grid, total)
-    refuted_low, refuted_high = np.zeros(grid.shape, dtype=bool), np.zeros(grid.shape, dtype=bool)
+    bet = Bet(np.concatenate([grid, -grid]), total, sign=np.repeat([1.0, -1.0], steps + 1))
+    refuted = np.zeros(bet.null.shape, dtype=bool)
     for value in differences:
-        refuted_low |= low_bet.add(value) >= 2 / level
-        refuted_high |= high_bet.add(-value) >= 2 / level
-        low, high = np.flatnonzero(~refuted_low), np.flatnonzero(~refuted_high)
+        refuted |= bet.add(value) >= 2 / level
+        low, high = np.flatnonzero(~refuted[: steps + 1]), np.flatnonzero(~refuted[steps + 1 :])
         below = low[0] - 1 if len(low) else steps
         above = high[-1] + 1 if len(high) else 0
         yield float(grid[max(below, 0)]), float(grid[min(above, steps)])

@@ -7,6 +7,7 @@ from math import sqrt
 
 from scipy.optimize import brentq
 from scipy.stats import norm
+from variantbench.stats.mcnemar import check_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,8 @@ def tango(a: int, b: int, c: int, d: int, *, confidence: float = 0.95) -> Paired
     >>> round(interval.low, 3), round(interval.high, 3)
     (-0.517, -0.026)
     """
+    check_counts(a, b, c, d)
     n = a + b + c + d
-    if min(a, b, c, d) < 0 or n == 0:
-        raise ValueError(f"counts {a}, {b}, {c}, {d}: none below 0, and at least one pair")
     z = float(norm.ppf(0.5 + confidence / 2))
     estimate = (b - c) / n
 

@@ -1,13 +1,15 @@
 """Prints what fits and bootstraps cost, and the ratio to lme4 inside R, start-up left out.
 
-Run it with ``OMP_NUM_THREADS=1 python tests/perf/glmm_speed.py``. Times are CPU seconds of this process and of R's; the load of
-a shared machine moves both, so read the ratios. lme4's bootstrap is timed on a few replicates and scaled up. Targets, as
-ratios: one fit 80 (GLMM 1) and 40 (GLMM 2), 1,000 bootstrap replicates 500 and 150; 510,000 rows in 0.1 s; 100 fits with
-tests and intervals in 2 s, with bootstraps in 180 s. Without R the ratios are left out; without the golden data it stops.
+Run it with ``OMP_NUM_THREADS=1 python tests/perf/glmm_speed.py``. Times are CPU seconds of this process and of R's; the
+load of a shared machine moves both, so read the ratios. lme4's bootstrap is timed on a few replicates and scaled up.
+Targets, as ratios: one fit 80 (GLMM 1) and 40 (GLMM 2), 1,000 bootstrap replicates 500 and 150, with numba 5,000
+and 500; 510,000 rows of GLMM 1 in 0.1 s; 100 fits with tests and intervals in 2 s, with bootstraps in 180 s. Without R
+the ratios are left out; without the golden data it stops.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -19,7 +21,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-
 from variantbench.stats.bootstrap import cluster_bootstrap
 from variantbench.stats.glmm import fit_glmm
 
@@ -114,6 +115,10 @@ def main() -> None:
         line(f"{model}, with tests and profile intervals", full)
         boot = seconds(lambda y=y, x=x, g=group: cluster_bootstrap(y, x, g, seed=1), 2)  # type: ignore[misc]
         line(f"{model}, 1,000 cluster bootstrap replicates", boot, r[k][1] if r else None)
+        if importlib.util.find_spec("numba"):
+            cluster_bootstrap(y, x, group, seed=1, replicates=2, kernel="numba")  # compiles
+            fast = seconds(lambda y=y, x=x, g=group: cluster_bootstrap(y, x, g, seed=1, kernel="numba"), 2)  # type: ignore[misc]
+            line(f"{model}, the same with numba", fast, r[k][1] if r else None)
     for large in ("l03_10000_templates", "l04_5100_variants"):
         for model, columns in COLUMNS.items():
             y, x, group = read(large, columns)

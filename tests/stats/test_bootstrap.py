@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
 from variantbench.stats.bootstrap import bootstrap_test, cluster_bootstrap, draw_multiplicities, parametric_bootstrap
 from variantbench.stats.glmm import fit_glmm
 
@@ -39,6 +38,18 @@ def test_replicates_agree_with_reference_and_glmmtmb(
             own = boot.estimates[row["replicate"]]
             assert (np.abs(own[:-1] - row["tmb_coef"]) < 1e-3 * se[:-1]).all()  # glmmTMB at its default tolerance
     assert (boot.infinite, boot.unfinished) == (0, 0)
+
+
+@pytest.mark.parametrize("formula", ["glmm1", "glmm2"])
+def test_compiled_kernel_gives_the_same_replicates(golden: Callable[[str], Any], formula: str) -> None:
+    pytest.importorskip("numba", reason="the speed extra is not installed")
+    y, x, group = golden("d01_lme4_false_degenerate").arrays(formula)
+    drawn = draw_multiplicities(100, 40, 3)
+    plain, compiled = (
+        cluster_bootstrap(y, x, group, multiplicities=drawn, kernel=kernel) for kernel in ("numpy", "numba")
+    )
+    assert compiled.estimates == pytest.approx(plain.estimates, abs=1e-9)
+    assert compiled.jackknife == pytest.approx(plain.jackknife, abs=1e-9)
 
 
 def test_same_seed_same_replicates_and_none_dropped() -> None:
@@ -107,6 +118,7 @@ def test_memory_stays_below_a_gigabyte_at_510000_rows() -> None:
         ({"response": [1.0] * 40}, "every answer is the same"),
         ({"covariates": [1.0] * 40}, "collinear"),
         ({"seed": None}, "states its seed"),
+        ({"kernel": "cuda"}, "kernel 'cuda'"),
         ({"multiplicities": [[1, 1]]}, "8 groups"),
     ],
 )

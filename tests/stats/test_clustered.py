@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
+from numpy.typing import NDArray
 from variantbench.stats.clustered import clustered_counts, clustered_pairs, sign_flip
 from variantbench.stats.cochran import cochran_q
 from variantbench.stats.ks import ks, ks_templates
@@ -93,13 +93,15 @@ def test_ks_distance_agrees_with_r(reference_file: Callable[[str], Path]) -> Non
     assert found.p == pytest.approx(known["p"], rel=0.15)
 
 
-def numbers(seed: int, shift: float) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+def numbers(
+    seed: int, shift: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Three numbers in each of 1 + 8 questions of 30 templates; numbers of a template are alike."""
     rng = np.random.default_rng(seed)
     template = np.repeat(np.arange(30), 27)
     question = np.repeat(np.arange(270), 3)
     variant = np.repeat(np.tile(np.arange(9) > 0, 30), 3)
-    value = np.round(20 * rng.normal(size=30)[template] + 5 * rng.normal(size=810) + shift * variant)
+    value = np.round(20 * rng.normal(size=30)[template] + 5 * rng.normal(size=810) + shift * variant.astype(float))
     return value, question, template, variant
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from variantbench.stats.design import interaction, within_between
 from variantbench.stats.fit import fit
 from variantbench.stats.glmm import fit_glmm
@@ -69,7 +68,7 @@ def test_conditional_agrees_on_ordinary_data(golden: Callable[[str], Any], name:
 
 
 def test_group_effect_that_follows_the_covariate_is_remarked() -> None:
-    # a covariate that rises with the group's ability breaks the random intercept's assumption, not the conditional test's
+    # a covariate that rises with the group's ability breaks the random intercept's assumption only
     rng = np.random.default_rng(1)
     group = np.repeat(np.arange(60), 12)
     ability = rng.normal(0, 2, 60)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from variantbench.stats.fit import fit
 from variantbench.stats.glmm import fit_glmm
 from variantbench.stats.glmm_status import SENTENCES, Status

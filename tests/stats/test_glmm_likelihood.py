@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
-
 from variantbench.stats.cells import Cells, Floats, collapse
 from variantbench.stats.glmm_likelihood import Contributions, exact, laplace, mode
 
@@ -71,7 +71,7 @@ def test_exact_integral_is_that_of_adaptive_quadrature(right: int, sigma: float)
     edges = [peak - 9, *[p for p in points if abs(p - peak) < 9], peak + 9]
     pieces = [
         quad(lambda u: np.exp(height(u) - top), a, b, epsabs=1e-13, epsrel=1e-12, limit=200)[0]
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        for a, b in pairwise(edges)
     ]
     assert part.loglik[0, 0] == pytest.approx(top + np.log(sum(pieces)) - 0.5 * np.log(2 * np.pi), abs=1e-9)
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from variantbench.stats.cells import Floats
 from variantbench.stats.sequential import Bet, Verdict, confidence_sequence, sequential_gate
 
@@ -85,5 +84,5 @@ def test_other_values_are_refused(value: float) -> None:
 
 
 def test_tolerance_beyond_margin_is_refused() -> None:
-    with pytest.raises(ValueError, match="tolerance 0.05"):
+    with pytest.raises(ValueError, match=r"tolerance 0\.05"):
         sequential_gate([0.0], 1, tolerance=0.05)
