@@ -9,6 +9,7 @@ from math import exp, log, log1p
 
 import numpy as np
 from numba import njit
+
 from variantbench.stats.cells import Floats, Integers
 
 _TOLERANCE = 1e-7

@@ -7,6 +7,7 @@ from math import sqrt
 
 from scipy.optimize import brentq
 from scipy.stats import norm
+
 from variantbench.stats.mcnemar import check_counts
 
 

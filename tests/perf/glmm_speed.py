@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
 from variantbench.stats.bootstrap import cluster_bootstrap
 from variantbench.stats.glmm import fit_glmm
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from variantbench.stats.glmm import fit_glmm
 
 SETS = [

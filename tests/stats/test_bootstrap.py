@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+
 from variantbench.stats.bootstrap import bootstrap_test, cluster_bootstrap, draw_multiplicities, parametric_bootstrap
 from variantbench.stats.glmm import fit_glmm
 

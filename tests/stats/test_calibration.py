@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
+
 from variantbench.stats.bootstrap import simulate
 from variantbench.stats.cells import Cells, Floats
 from variantbench.stats.clustered import clustered_counts

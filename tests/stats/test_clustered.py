@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
 from variantbench.stats.clustered import clustered_counts, clustered_pairs, sign_flip
 from variantbench.stats.cochran import cochran_q
 from variantbench.stats.ks import ks, ks_templates

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from variantbench.stats.design import interaction, within_between
 from variantbench.stats.fit import fit
 from variantbench.stats.glmm import fit_glmm

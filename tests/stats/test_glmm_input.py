@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from variantbench.stats.fit import fit
 from variantbench.stats.glmm import fit_glmm
 from variantbench.stats.glmm_status import SENTENCES, Status

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
 from variantbench.stats.glmm import GlmmFit, fit_glmm
 
 Rows = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import quad
+
 from variantbench.stats.cells import Cells, Floats, collapse
 from variantbench.stats.glmm_likelihood import Contributions, exact, laplace, mode
 

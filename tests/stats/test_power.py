@@ -5,6 +5,7 @@ from math import inf, isinf
 
 import numpy as np
 import pytest
+
 from variantbench.stats.equivalence import Regression, Shown, equivalence, paired_equivalence, regression
 from variantbench.stats.glmm import fit_glmm
 from variantbench.stats.power import (

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from variantbench.stats.cells import Floats
 from variantbench.stats.sequential import Bet, Verdict, confidence_sequence, sequential_gate
 
