@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import pytest
 
@@ -43,7 +44,7 @@ class Answers:
         completion, key = self.stream.answer(node_id)
         grades = grade(case.item, case.format, completion)
         return Record(
-            case=node_id.rsplit("::", 1)[-1],
+            case=case_id(node_id),
             model=case.model,
             item=case.item,
             prompt=case.prompt(),
@@ -54,6 +55,12 @@ class Answers:
             completion_key=key,
             execution=grades.execution,
         )
+
+
+def case_id(node_id: str) -> str:
+    """The case's name in the store: its node id without the folders, which differ between checkouts."""
+    path, _, test = node_id.partition("::")
+    return f"{PurePath(path).name}::{test}"
 
 
 def require_answer(record: Record) -> Answer:
@@ -70,7 +77,7 @@ def explain(record: Record) -> str:
     """Three lines: what was asked, what was expected, what came and how it was read."""
     return "\n".join(
         [
-            _line(f"asked     {record.case}: ", record.item.question),
+            _line(f"asked     {record.case.partition('::')[2]}: ", record.item.question),
             f"expected  {record.item.target}",
             _line(f"got       {_reading(record.robust)}: ", record.completion.text, keep_end=True),
         ]

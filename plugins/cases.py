@@ -142,7 +142,6 @@ def format_mark(name: str) -> str:
 
 def check_prompts(run: RunConfig) -> None:
     """UserError if a name in ``--prompts`` is no format."""
-    for name in run.prompts:
-        load_format(name)
-    if len(set(run.prompts)) < len(run.prompts):
+    names = [load_format(name).name for name in run.prompts]
+    if len(set(names)) < len(names):
         raise UserError(f"--prompts names a format twice: {', '.join(run.prompts)}; name each once")

@@ -49,9 +49,11 @@ def models_get(name: str) -> None:
     """Download an embedded model and convert it, so that later runs need no network."""
     from variantbench.plugins.errors import UserError
     from variantbench.plugins.models.embedded import EMBEDDED, get_embedded
+    from variantbench.plugins.models.engines import find_engine
 
     if name not in EMBEDDED:
         raise UserError(f"no embedded model {name!r}: choose from {', '.join(EMBEDDED)}")
+    find_engine("transformers")  # its libraries convert the file: say so before 98 MB are downloaded
     click.echo(f"{name} is ready in {get_embedded(name, say=click.echo)}")
 
 

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import Tally
-from variantbench.plugins.generation.stream import Stream, SupervisorProcess
+from variantbench.plugins.generation.channel import Message
+from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProcess
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.manifest import command_line, manifest
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.progress import Progress
-from variantbench.plugins.store import open_store
+from variantbench.plugins.store import Store
 
 _RECORDS_AT_ONCE = 200
 
@@ -37,18 +38,21 @@ class Scheduler(Protocol):
 class Controller:
     """One run, in the process that writes its report."""
 
-    def __init__(self, run: RunConfig, models: Sequence[ModelTask], *, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, run: RunConfig, models: Sequence[ModelTask], store: Store, *, say: Callable[[str], None]
+    ) -> None:
         self.run, self.models = run, models
         self.run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        self.store = open_store(run.store)
+        self.store = store
         self.manifest = manifest(run, models, command=command_line())
         self.store.start_run(self.run_id, self.manifest)
-        self.supervisor = SupervisorProcess(models, store=run.store, fresh=run.fresh)
+        self.supervisor = SupervisorProcess(models, store=run.store, fresh=self.run_id if run.fresh else "")
         self.progress = Progress(say, models=len(models))
         self.tally = Tally()
         self.stopped = ""  # why no more answers come, if so
         self.scheduler: Scheduler | None = None
         self._records: list[dict[str, Any]] = []
+        self._finishing = False
         self._listener = threading.Thread(target=self._listen, daemon=True)
 
     @property
@@ -72,29 +76,48 @@ class Controller:
 
     def finish(self, *, interrupted: bool) -> None:
         """End the supervisor and close the books."""
+        self._finishing = True
         self.supervisor.close()
+        if self._listener.is_alive():
+            self._listener.join(timeout=10)
         self._write_records()
-        self.store.finish_run(self.run_id, "interrupted" if interrupted else "complete", self.manifest)
+        status = "interrupted" if interrupted or self.stopped else "complete"
+        try:
+            self.store.finish_run(self.run_id, status, self.manifest)
+        except StoreError as error:
+            self.stopped = self.stopped or str(error)
 
     def _write_records(self) -> None:
         records, self._records = self._records, []
         try:
             self.store.add_records(self.run_id, records)
         except StoreError as error:
-            self.stopped = str(error)
-            self.tally.infrastructure += 1
+            self.stopped = self.stopped or str(error)
 
     def _listen(self) -> None:
-        for message in self.stream().events():
-            self.progress.hear(message)
-            match message["event"]:
-                case "submitted" if self.scheduler is not None:
-                    self.scheduler.submitted(message["ids"])
-                case "answered" if self.scheduler is not None:
-                    self.scheduler.announce(message["ids"])
-                case "loaded":
-                    self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
-                case "stopped":
-                    self.stopped = message["cause"]
-                    if self.scheduler is not None:
-                        self.scheduler.abandon()
+        cause = GONE
+        try:
+            for message in self.stream().events():
+                self._hear(message)
+        except Exception as error:
+            cause = f"internal error while listening to the supervisor: {error!r}"
+        if not self._finishing:
+            self._stop(cause)
+
+    def _hear(self, message: Message) -> None:
+        self.progress.hear(message)
+        match message["event"]:
+            case "submitted" if self.scheduler is not None:
+                self.scheduler.submitted(message["ids"])
+            case "answered" if self.scheduler is not None:
+                self.scheduler.announce(message["ids"])
+            case "loaded":
+                self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
+            case "stopped":
+                self._stop(message["cause"])
+
+    def _stop(self, cause: str) -> None:
+        """No more answers come."""
+        self.stopped = self.stopped or cause
+        if self.scheduler is not None:
+            self.scheduler.abandon()

@@ -8,6 +8,7 @@ import pytest
 
 from variantbench.plugins.controller import Controller
 from variantbench.plugins.datatypes import Verdict
+from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import exit_status
 from variantbench.plugins.speaker import Speaker
 
@@ -65,7 +66,7 @@ class ControllerHooks:
         """Close the books and decide the exit status."""
         controller = self.controller
         self.interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or bool(session.shouldfail)
-        controller.finish(interrupted=self.interrupted or bool(controller.stopped))
+        controller.finish(interrupted=self.interrupted)
         if controller.stopped:
             controller.tally.infrastructure += 1
             exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -83,8 +84,11 @@ class ControllerHooks:
             write.section(f"wrong answers: {len(self.wrong)} of {self.controller.tally.wrong_answers}", sep="=")
             write.write_line("\n\n".join(self.wrong))
         write.section("variantbench", sep="=")
-        for line in render(build_report(self.controller.store, self.controller.run_id)):
-            write.write_line(line)
+        try:
+            for line in render(build_report(self.controller.store, self.controller.run_id)):
+                write.write_line(line)
+        except StoreError as error:
+            write.write_line(str(error), red=True)
         if self.controller.stopped:
             write.write_line(f"stopped: {self.controller.stopped}", red=True)
         elif self.interrupted:

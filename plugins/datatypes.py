@@ -99,7 +99,7 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the model wrote, untouched. `seconds` is the wall time of the batch divided by its size."""
+    """What the model wrote, untouched. `seconds` is the wall time from reading the prompt to the end."""
 
     text: str
     finish_reason: FinishReason

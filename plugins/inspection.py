@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from variantbench.plugins.cases import uses_chat_template
 from variantbench.plugins.datatypes import Item, Prompt
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.models.engines import find_engine
 from variantbench.plugins.models.registry import resolve_model
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.run import is_chat_model, model_folder
@@ -29,6 +30,7 @@ def prompt_of(format_name: str, item_id: str, *, model: str | None) -> Prompt:
 
 def token_lines(prompt: Prompt, model: str, *, say: Callable[[str], None]) -> Iterator[str]:
     """The token ids of a prompt with their texts, BOS marked; loads the model's tokenizer only."""
+    find_engine("transformers")  # says what to install if it is not there
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(model_folder(resolve_model(model), "transformers", say=say))

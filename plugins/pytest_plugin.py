@@ -74,9 +74,11 @@ def _configure(config: pytest.Config) -> None:
     from variantbench.plugins.controller import Controller
     from variantbench.plugins.controller_hooks import ControllerHooks
     from variantbench.plugins.speaker import Speaker
+    from variantbench.plugins.store import open_store
 
     speaker = Speaker(silent=config.get_verbosity() < 0)
-    controller = Controller(run, prepare(run, specs, say=speaker.say), say=speaker.say)
+    store = open_store(run.store)
+    controller = Controller(run, prepare(run, specs, say=speaker.say), store, say=speaker.say)
     config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
     config.stash[ANSWERS] = Answers(controller.stream())
     config.pluginmanager.register(ControllerHooks(controller, speaker), "variantbench-controller")
@@ -119,7 +121,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Hand the selected cases to the supervisor."""
     config = session.config
-    if ANSWERS not in config.stash or session.testsfailed:
+    if ANSWERS not in config.stash:
         return
     if CONTROLLER in config.stash:
         config.stash[CONTROLLER].start_listening()
@@ -193,13 +195,14 @@ def pytest_runtest_makereport(
     if record is None:
         return report
     from variantbench.plugins.answers import explain
+    from variantbench.plugins.datatypes import Verdict
     from variantbench.plugins.store.rows import record_rows
 
     if call.when == "setup":
         vars(report)["variantbench_record"] = json.dumps(record_rows(record))
         if report.failed:
             report.longrepr = f"{record.case}: {record.robust.reason}"
-    elif call.when == "call" and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
+    elif call.when == "call" and report.failed and record.robust.verdict in (Verdict.INCORRECT, Verdict.NO_ANSWER):
         report.longrepr = explain(record)
         vars(report)["variantbench_verdict"] = record.robust.verdict.value
     return report

@@ -46,7 +46,7 @@ def is_chat_model(spec: ModelSpec, folder: Path) -> bool:
     """Whether the model has a chat template: as the registry says, else as its files show."""
     if spec.chat is not None:
         return spec.chat
-    if (folder / "chat_template.jinja").is_file():
+    if any((folder / name).is_file() for name in ("chat_template.jinja", "chat_template.json")):
         return True
     try:
         return bool(json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8")).get("chat_template"))
@@ -54,10 +54,24 @@ def is_chat_model(spec: ModelSpec, folder: Path) -> bool:
         return False
 
 
+def model_dtype(spec: ModelSpec, folder: Path) -> str:
+    """The number type that the model was saved in: as the registry says, else as its configuration does."""
+    if spec.dtype != "auto":
+        return spec.dtype
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "auto"
+    return str(config.get("dtype") or config.get("torch_dtype") or "auto")
+
+
 def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
     folder = model_folder(spec, run.engine, say=say)
     identity = fingerprint(folder)
-    dtype = resolve_dtype(run.dtype, device=run.device, model_dtype=spec.dtype)
+    chat = is_chat_model(spec, folder)
+    if run.chat_template == "model" and not chat:
+        raise UserError(f"--chat-template model: {spec.name} has no chat template: use auto or none")
+    dtype = resolve_dtype(run.dtype, device=run.device, model_dtype=model_dtype(spec, folder))
     on_cpu = run.device == "cpu"
     settings = EngineSettings(
         engine=run.engine,
@@ -78,10 +92,15 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
             # the hub's cache names its folders by the revision that was resolved
             "revision": folder.name if folder.parent.name == "snapshots" else spec.revision,
             "folder": str(folder),
-            "chat": is_chat_model(spec, folder),
+            "chat": chat,
         },
         settings=settings,
-        key_settings={"engine": engine_version(run.engine), "device": run.device.split(":")[0], "dtype": dtype},
+        key_settings={
+            "engine": engine_version(run.engine),
+            "device": run.device.split(":")[0],
+            "dtype": dtype,
+            "context": spec.context,
+        },
     )
 
 

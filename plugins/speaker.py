@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -19,5 +20,6 @@ class Speaker:
             return
         start = "\n" if self.mid_line else ""
         self.mid_line = False
-        self._out.write(f"{start}variantbench: {line}\n")
-        self._out.flush()
+        with contextlib.suppress(OSError):  # nobody reads any more: `pytest ... | head`
+            self._out.write(f"{start}variantbench: {line}\n")
+            self._out.flush()

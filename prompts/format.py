@@ -121,7 +121,11 @@ def load_format(name: str) -> Format:
             f"no prompt format {name!r}: choose from {', '.join(available_formats())} "
             f"(each also with {NO_SPACE}), or give the path of a .toml file"
         )
-    return parse_format(path.stem, path.read_text(encoding="utf-8"), place=str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}): a prompt format is a TOML file in UTF-8") from None
+    return parse_format(path.stem, text, place=str(path))
 
 
 def parse_format(name: str, text: str, *, place: str) -> Format:
@@ -142,10 +146,10 @@ def parse_format(name: str, text: str, *, place: str) -> Format:
         chat=body.take("chat", bool),
         answer_at=body.take("answer_at", str, default="start", allowed=("start", "end")),
         decoding=Decoding(
-            max_new_tokens=decoding.take("max_new_tokens", int),
-            temperature=float(decoding.take("temperature", float | int, default=0.0)),
-            top_p=float(decoding.take("top_p", float | int, default=1.0)),
-            stops=tuple(decoding.take("stops", list, default=[])),
+            max_new_tokens=decoding.number("max_new_tokens", int, low=1, high=1_000_000),
+            temperature=decoding.number("temperature", float | int, default=0.0, low=0, high=10),
+            top_p=decoding.number("top_p", float | int, default=1.0, low=0.01, high=1),
+            stops=decoding.words("stops"),
         ),
         intro=wording.take("intro", str, default=""),
         separator=wording.take("separator", str, default=""),
@@ -186,6 +190,20 @@ class _Table:
         if allowed and value not in allowed:
             raise UserError(f"{self.place}: {self.where}{key} is {value!r}: allowed are {', '.join(allowed)}")
         return value
+
+    def number(self, key: str, kind: Any, *, low: float, high: float, default: Any = None) -> Any:
+        """A number within bounds."""
+        value = self.take(key, kind, default=default)
+        if not low <= value <= high:
+            raise UserError(f"{self.place}: {self.where}{key} is {value!r}: between {low} and {high:,} is allowed")
+        return value
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """A list of texts that are not empty."""
+        values = self.take(key, list, default=[])
+        if not all(isinstance(value, str) and value for value in values):
+            raise UserError(f"{self.place}: {self.where}{key} is {values!r}: a list of texts belongs there")
+        return tuple(values)
 
     def must_be_empty(self) -> None:
         if self.rest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
@@ -10,10 +11,16 @@ from typing import Any
 
 Message = dict[str, Any]
 
+_LONGEST_FOLDER = 90  # a Unix socket's path has room for little more than 100 characters
+
 
 def new_address() -> str:
     """A fresh socket address in a folder that only this user can enter."""
-    return str(Path(tempfile.mkdtemp(prefix="variantbench-")) / "stream")
+    folder = tempfile.mkdtemp(prefix="variantbench-")
+    if len(folder) > _LONGEST_FOLDER:
+        os.rmdir(folder)
+        folder = tempfile.mkdtemp(prefix="variantbench-", dir="/tmp")
+    return str(Path(folder) / "stream")
 
 
 def listen(address: str, key: str) -> Listener:

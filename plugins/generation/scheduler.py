@@ -5,6 +5,7 @@ So no worker blocks, durations stay honest, and grading overlaps with generation
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
         self.ready: deque[int] = deque()  # answered (or in need of no answer), and not sent yet
         self.with_job: frozenset[str] | None = None  # None until the supervisor has the jobs
         self.answered: set[str] = set()
+        self.abandoned = False  # no more answers come
         self.pending: dict[int, None] = {}  # what no worker has yet, in order; a dict, since tests leave it one by one
 
     def submitted(self, ids: Iterable[str]) -> None:
@@ -51,6 +53,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
     def abandon(self) -> None:
         """No more answers come: give up what has none and let the workers finish."""
         with self.lock:
+            self.abandoned = True
             self.pending = dict.fromkeys(self.ready)
             self._send_ready()
 
@@ -64,6 +67,8 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
                 self.places = {test: place for place, test in enumerate(self.collection)}
                 self.pending = dict.fromkeys(range(len(self.collection)))
                 self._start()
+                if self.abandoned:
+                    self.abandon()
             else:
                 self._send_ready()
 
@@ -118,7 +123,8 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
                 break
             share = max(1, min(room, len(self.ready) // len(nodes)))
             self._send_places(nodes[0], [self.ready.popleft() for _ in range(share)])
-        if not self.pending and self.collection is not None and self.with_job is not None:
+        started = self.collection is not None and (self.with_job is not None or self.abandoned)
+        if started and not self.pending:
             for node in nodes:
                 node.shutdown()
 
@@ -126,4 +132,6 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
         for place in places:
             del self.pending[place]
         self.node2pending[node].extend(places)
-        node.send_runtest_some(list(places))
+        # a worker that has just died cannot be told; xdist will say so, and `remove_node` takes its tests back
+        with contextlib.suppress(OSError):
+            node.send_runtest_some(list(places))

@@ -23,7 +23,7 @@ from variantbench.plugins.generation.channel import Message, connect, new_addres
 from variantbench.plugins.generation.plan import Job, to_wire
 from variantbench.plugins.generation.supervisor import ModelTask
 
-_GONE = "the supervisor process is gone: run the same command again, what was stored is not generated twice"
+GONE = "the supervisor process is gone: run the same command again, what was stored is not generated twice"
 
 
 class Stream:
@@ -70,13 +70,13 @@ class Stream:
             send(self._connection, request)
             return receive(self._connection)
         except (EOFError, OSError):
-            raise EngineError(_GONE) from None
+            raise EngineError(GONE) from None
 
 
 class SupervisorProcess:
     """The supervisor of one run, ended with it. It is in a session of its own: Ctrl-C reaches it through us."""
 
-    def __init__(self, models: Sequence[ModelTask], *, store: str, fresh: bool) -> None:
+    def __init__(self, models: Sequence[ModelTask], *, store: str, fresh: str) -> None:
         self.address, self.key = new_address(), secrets.token_hex(16)
         self.folder = Path(self.address).parent
         order = {

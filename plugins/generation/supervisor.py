@@ -8,10 +8,12 @@ run is over: it ends the engine and itself. What is in the store by then stays.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,7 @@ class Board:
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     jobs: list[Job] | None = None
+    ids: frozenset[str] = frozenset()
     answers: dict[str, Answer] = field(default_factory=dict)
     events: list[Message] = field(default_factory=list)
     stopped: str = ""
@@ -62,7 +65,7 @@ class Board:
         """Take the selected cases; only the first submission counts, since every worker selects the same."""
         with self.changed:
             if self.jobs is None:
-                self.jobs = jobs
+                self.jobs, self.ids = jobs, frozenset(job.id for job in jobs)
                 self._tell({"event": "submitted", "ids": [job.id for job in jobs]})
 
     def wait_for_jobs(self) -> list[Job]:
@@ -71,13 +74,13 @@ class Board:
             self.changed.wait_for(lambda: self.jobs is not None)
             return self.jobs or []
 
-    def answer(self, answers: Mapping[str, Answer], *, reused: bool = False) -> None:
-        """Announce answers."""
+    def answer(self, answers: Mapping[str, Answer], *, how: str = "generated") -> None:
+        """Announce answers; `how` is ``generated``, ``reused`` or ``failed``."""
         if not answers:
             return
         with self.changed:
             self.answers.update(answers)
-            self._tell({"event": "answered", "ids": list(answers), "reused": reused})
+            self._tell({"event": "answered", "ids": list(answers), "how": how})
 
     def tell(self, message: Message) -> None:
         """Announce anything else."""
@@ -93,9 +96,10 @@ class Board:
     def wait_for_answer(self, job_id: str) -> Message:
         """The answer of one job, as soon as it is there, or why none will come."""
         with self.changed:
-            self.changed.wait_for(lambda: job_id in self.answers or self.stopped)
+            unknown = self.jobs is not None and job_id not in self.ids
+            self.changed.wait_for(lambda: unknown or job_id in self.answers or self.stopped)
             if job_id not in self.answers:
-                return {"stopped": self.stopped}
+                return {"stopped": self.stopped or f"{job_id} was not among the cases that were handed over"}
             answer = self.answers[job_id]
             return {"completion": asdict(answer.completion), "key": answer.key}
 
@@ -121,14 +125,15 @@ def main() -> None:
     threading.Thread(target=generation.run, args=(models,), daemon=True).start()
     sys.stdin.read()  # until the run is over
     generation.end()
+    shutil.rmtree(Path(order["address"]).parent, ignore_errors=True)
 
 
 def _accept(listener: Any, board: Board) -> None:
     while True:
         try:
             connection = listener.accept()
-        except OSError:
-            return
+        except (OSError, EOFError, AuthenticationError):  # who died while shaking hands must not keep others out
+            continue
         threading.Thread(target=_serve, args=(connection, board), daemon=True).start()
 
 
@@ -138,6 +143,8 @@ def _serve(connection: Connection, board: Board) -> None:
         while True:
             send(connection, _reply(receive(connection), board))
     except (EOFError, OSError):
+        return
+    finally:
         connection.close()
 
 
@@ -157,9 +164,12 @@ def _reply(request: Message, board: Board) -> Message:
 
 
 class Generation:
-    """The thread that turns jobs into answers, model by model."""
+    """The thread that turns jobs into answers, model by model.
 
-    def __init__(self, board: Board, store: str, *, log: Path, fresh: bool) -> None:
+    `fresh`, if not empty, is a name of its own under which this run's completions are kept: nothing stored is reused.
+    """
+
+    def __init__(self, board: Board, store: str, *, log: Path, fresh: str) -> None:
         self.board, self.store_url, self.log, self.fresh = board, store, log, fresh
         self.engine: EngineClient | None = None
         self.ended = False
@@ -188,15 +198,13 @@ class Generation:
         if not jobs:
             return
         store.add_model(model.identity, model.name, model.details)
-        keys = {
-            job.id: completion_key(job.prompt, model_identity=model.identity, settings=model.key_settings)
-            for job in jobs
-        }
-        known = {} if self.fresh else store.completions(set(keys.values()))
-        self.board.answer(
-            {job.id: Answer(known[keys[job.id]], keys[job.id]) for job in jobs if keys[job.id] in known}, reused=True
-        )
-        batches = plan_batches(jobs, size=model.settings.batch_size)
+        settings = {**model.key_settings, "fresh": self.fresh} if self.fresh else model.key_settings
+        keys = {job.id: completion_key(job.prompt, model_identity=model.identity, settings=settings) for job in jobs}
+        twins: dict[str, list[Job]] = {}  # a question asked several times greedily has one answer
+        for job in jobs:
+            twins.setdefault(keys[job.id], []).append(job)
+        self._answer(store.completions(twins), twins, how="reused")
+        batches = plan_batches([same[0] for same in twins.values()], size=model.settings.batch_size)
         cause = ""
         for _attempt in range(RESTARTS + 1):
             left = self._unanswered(batches)
@@ -204,8 +212,21 @@ class Generation:
                 return
             if cause:
                 self.board.tell({"event": "restarted", "cause": cause})
-            cause = self._generate(model, left, keys, store)
-        self._give_up(self._unanswered(batches), cause)
+            cause = self._generate(model, left, keys, twins, store)
+        failure = Completion(cause, FinishReason.ERROR, 0, 0, "")  # never graded, reported as an error
+        left_over = [keys[job.id] for batch in self._unanswered(batches) for job in batch.jobs]
+        self._answer(dict.fromkeys(left_over, failure), twins, how="failed")
+
+    def _answer(self, done: Mapping[str, Completion], twins: Mapping[str, Sequence[Job]], *, how: str) -> None:
+        """Announce completions, given by key, to every job of their key."""
+        self.board.answer(
+            {
+                job.id: Answer(completion, "" if completion.finish_reason is FinishReason.ERROR else key)
+                for key, completion in done.items()
+                for job in twins[key]
+            },
+            how=how,
+        )
 
     def _unanswered(self, batches: Sequence[Batch]) -> list[Batch]:
         """What is left of the plan. A row's answer does not depend on its neighbours, so no batch need be whole."""
@@ -214,31 +235,33 @@ class Generation:
         ]
         return [batch for batch in left if batch.jobs]
 
-    def _generate(self, model: ModelTask, batches: Sequence[Batch], keys: Mapping[str, str], store: Store) -> str:
+    def _generate(
+        self,
+        model: ModelTask,
+        batches: Sequence[Batch],
+        keys: Mapping[str, str],
+        twins: Mapping[str, Sequence[Job]],
+        store: Store,
+    ) -> str:
         """Have one engine process answer the batches; returns why it ended early, or nothing."""
-        jobs = {job.id: job for batch in batches for job in batch.jobs}
-        self.engine = EngineClient(model.settings, log=self.log)
         self.board.tell({"event": "loading", "model": model.name})
         try:
+            self.engine = EngineClient(model.settings, log=self.log)
             self.board.tell({"event": "loaded", "model": model.name, "engine": self.engine.loaded()})
             for answered in self.engine.generate(batches):
+                done = {keys[job_id]: completion for job_id, completion in answered.items()}
                 store.add_completions(
-                    [(keys[job_id], jobs[job_id].prompt, done) for job_id, done in answered.items()],
+                    [(key, twins[key][0].prompt, completion) for key, completion in done.items()],
                     model_identity=model.identity,
                     settings=model.key_settings,
                 )
-                self.board.answer({job_id: Answer(done, keys[job_id]) for job_id, done in answered.items()})
+                self._answer(done, twins, how="generated")
         except EngineDiedError as death:
             return str(death)
         finally:
-            self.engine.close()
+            if self.engine is not None:
+                self.engine.close()
         return ""
-
-    def _give_up(self, batches: Sequence[Batch], cause: str) -> None:
-        """Answer what is left with the engine's failure: never graded, reported as an error."""
-        failure = Completion(cause, FinishReason.ERROR, 0, 0, "")
-        left = [job.id for batch in batches for job in batch.jobs if job.id not in self.board.answers]
-        self.board.answer({job_id: Answer(failure) for job_id in left})
 
 
 if __name__ == "__main__":

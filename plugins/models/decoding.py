@@ -40,6 +40,7 @@ class Ending:
 
     def __init__(self, tokenizer: Any, end_ids: frozenset[int], decoding: Decoding) -> None:
         self.tokenizer, self.end_ids, self.decoding = tokenizer, end_ids, decoding
+        self.tail = _TAIL + max(map(len, decoding.stops), default=0)
         self.stops = [re.compile(rf"(?:^|\n){re.escape(stop)}") for stop in decoding.stops]
 
     def take(self, row: Row, token: int) -> None:
@@ -49,7 +50,7 @@ class Ending:
             return
         row.new_ids.append(token)
         # the tail may begin inside a line, so the whole text is asked before the tail is believed
-        if self._stops(self.text(row, last=_TAIL)) and self._stops(self.text(row)):
+        if self.stops and self._stops(self.text(row, last=self.tail)) and self._stops(self.text(row)):
             row.finish = FinishReason.STOP
         elif len(row.new_ids) == self.decoding.max_new_tokens:
             row.finish = FinishReason.LENGTH
@@ -78,7 +79,8 @@ def choose(logits: torch.Tensor, rows: Sequence[Row], decoding: Decoding) -> lis
     other rows.
     """
     if decoding.temperature == 0:
-        return list(map(int, logits.argmax(dim=-1)))
+        chosen: list[int] = logits.argmax(dim=-1).tolist()
+        return chosen
     probabilities = (logits / decoding.temperature).softmax(dim=-1).cpu()
     return [_draw(each, row, decoding.top_p) for each, row in zip(probabilities, rows, strict=True)]
 

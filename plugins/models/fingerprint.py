@@ -13,7 +13,7 @@ from pathlib import Path
 
 from variantbench.plugins.cache import cache_folder
 
-_IDENTITY = (".safetensors", ".bin", ".pt", ".gguf", ".json", ".model", ".jinja", ".txt", ".tiktoken")
+_IDENTITY = (".safetensors", ".bin", ".pt", ".gguf", ".json", ".model", ".jinja", ".txt", ".tiktoken", ".py")
 _IGNORED = ("README", "LICENSE")
 
 

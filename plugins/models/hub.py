@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.models.registry import ModelSpec
 
 _FILES = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
+_SECOND_COPIES = ["consolidated*", "original/*"]  # of the same weights, in other forms
 
 
 def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
@@ -21,11 +23,18 @@ def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
             f"model {spec.hub} comes from the hub, which needs huggingface_hub: "
             "pip install 'variantbench[transformers]'"
         ) from None
-    options = {"revision": spec.revision or None, "allow_patterns": _FILES + ["*.py"] * spec.trust_remote_code}
+    options = {
+        "revision": spec.revision or None,
+        "allow_patterns": _FILES + ["*.py"] * spec.trust_remote_code,
+        "ignore_patterns": _SECOND_COPIES,
+    }
     try:
-        return Path(snapshot_download(spec.hub, local_files_only=True, **options))
+        folder = Path(snapshot_download(spec.hub, local_files_only=True, **options))
+        if is_complete(folder):
+            return folder
     except LocalEntryNotFoundError:
-        say(f"{spec.hub}: downloading from the hub")
+        pass
+    say(f"{spec.hub}: downloading from the hub")
     try:
         return Path(snapshot_download(spec.hub, **options))
     except GatedRepoError:
@@ -42,3 +51,13 @@ def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
             f"model {spec.hub} is not in the local hub cache and the hub does not answer ({cause}): connect to the "
             "network, or give a local folder with --model=PATH; smollm2-135m and qwen2.5-coder-0.5b need no hub"
         ) from None
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder of the hub's cache holds a whole model: the cache also keeps what a tokenizer alone needed."""
+    if not (folder / "config.json").is_file():
+        return False
+    for index in folder.glob("*.safetensors.index.json"):
+        shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        return all((folder / shard).is_file() for shard in shards)
+    return any(folder.glob("*.safetensors"))

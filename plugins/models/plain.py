@@ -5,6 +5,7 @@ For models whose attention cannot be replaced, and the reference that the shared
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,8 @@ class PlainDecoder:
         """The rows, as each batch's rows end."""
         for start in range(0, len(rows), self.size):
             batch = rows[start : start + self.size]
+            for row in batch:
+                row.started = time.perf_counter()
             logits, state = self._read([prefix_ids + row.own_ids for row in batch])
             while True:
                 running = [row for row in batch if row.finish is None]

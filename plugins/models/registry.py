@@ -56,7 +56,8 @@ def resolve_model(text: str) -> ModelSpec:
     """The model that `text` names: a registry name or its hub id, a path, or any hub id; UserError if none of these."""
     known = registry()
     for spec in known.values():
-        if text.lower() in (spec.name, spec.hub.lower()):
+        # the hub id of an embedded model means the hub's weights, not the embedded ones
+        if text.lower() == spec.name or (spec.hub and not spec.embedded and text.lower() == spec.hub.lower()):
             return spec
     path = Path(text).expanduser()
     if path.exists():

@@ -12,6 +12,7 @@ The model's code stays as it is: the cache is handed in, and attention is replac
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ BLOCK = 128
 # torch's CPU kernels give one, two or three rows other last bits than four or more, so never fewer are computed.
 FEWEST_ROWS = 4
 # Attention works on so many scores at once (a long prompt times many rows would not fit the processor's caches).
-_SCORES_AT_ONCE = 1 << 22
+_SCORES_AT_ONCE, _SCORES_AT_ONCE_ON_GPU = 1 << 22, 1 << 28
 
 
 class Pass:
@@ -144,7 +145,8 @@ class CascadeAttention:
         rows, heads, tokens, size = query.shape
         length = prefix[0].shape[1] if prefix is not None else 0
         hidden, hidden_prefix = now.hidden(sliding_window), now.hidden_prefix(sliding_window, length)
-        at_once = max(1, _SCORES_AT_ONCE // (heads * tokens * (now.used + length)))
+        at_once = max(FEWEST_ROWS, _scores_at_once(query) // (heads * tokens * (now.used + length)))
+        at_once = -(-rows // -(-rows // at_once))  # evenly, so that no part is left with a row or two
         parts = []
         for start in range(0, rows, at_once):
             part = slice(start, start + at_once)
@@ -155,6 +157,10 @@ class CascadeAttention:
                 shared = scorer.shared(prefix[0], hidden_prefix[part] if hidden_prefix is not None else None)
             parts.append(_merge(own, value[part], shared, prefix[1] if prefix is not None else None))
         return torch.cat(parts).to(query.dtype), None
+
+
+def _scores_at_once(query: torch.Tensor) -> int:
+    return _SCORES_AT_ONCE if query.device.type == "cpu" else _SCORES_AT_ONCE_ON_GPU
 
 
 class _Scorer:
@@ -193,14 +199,16 @@ def _merge(
         highest = torch.maximum(highest, shared.amax(dim=-1, keepdim=True))
     own = (own - highest).exp_()
     total = _block_sum(own)
-    result = own.to(values.dtype).view(rows, kv_heads, share * tokens, -1) @ values
-    if shared is not None and shared_values is not None:
+    if shared is not None:
         shared = (shared - highest).exp_()
         total = total + shared.sum(dim=-1, keepdim=True)
+        shared /= total
+    own /= total  # before the product: float16 would overflow in it
+    result = own.to(values.dtype).view(rows, kv_heads, share * tokens, -1) @ values
+    if shared is not None and shared_values is not None:
         weights = shared.to(values.dtype).transpose(0, 1).reshape(kv_heads, rows * share * tokens, -1)
         result = result + (weights @ shared_values).view(kv_heads, rows, share * tokens, -1).transpose(0, 1)
-    result = result.view(rows, kv_heads, share, tokens, -1) / total
-    return result.flatten(1, 2).transpose(1, 2)
+    return result.view(rows, kv_heads * share, tokens, -1).transpose(1, 2)
 
 
 def _block_sum(weights: torch.Tensor) -> torch.Tensor:
@@ -232,6 +240,8 @@ class SharedPrefixDecoder:
             free = self.size - len(active)
             if waiting and (not active or free >= max(1, self.size // 4)):
                 new = [waiting.popleft() for _ in range(min(free, len(waiting)))]
+                for row in new:
+                    row.started = time.perf_counter()
                 self._read(cache, new, at=len(active))
                 active += new
                 lengths += [len(row.own_ids) - 1 for row in new]
@@ -273,6 +283,7 @@ class SharedPrefixDecoder:
         width = max(len(row.own_ids) - 1 for row in rows)
         if width == 0:
             return
+        width = max(width, FEWEST_ROWS)  # matrix products see rows x width
         ids = [row.own_ids[:-1] + [row.own_ids[-1]] * (width - len(row.own_ids) + 1) for row in rows]
         self._forward(cache, ids, [0] * len(rows), slots=slice(at, at + len(rows)))
 

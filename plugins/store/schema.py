@@ -1,6 +1,6 @@
 """The tables of the result store. Published migrations are never edited; a change is a new one at the end.
 
-* ``texts``: prefixes and chat templates, once each, by hash.
+* ``texts``: the prefixes of prompts, once each, by hash.
 * ``models``: what generated, by identity: an overwritten checkpoint is another model.
 * ``runs``: one line per run with its manifest.
 * ``items``: what was asked, by content.

@@ -32,12 +32,12 @@ def test_verdicts_are_the_same_in_every_mode(suite, script, pytester, mode):
     rows = query(pytester.path, "select case_id, robust_verdict from records order by case_id")
     verdicts = {case: verdict for case, verdict in rows if "simple_nl" not in case}
     assert verdicts == {
-        "test_few[gsm-0001-base]": "correct",
-        "test_few[gsm-0001-v1]": "correct",
-        "test_few[gsm-0001-v2]": "incorrect",
-        "test_few[gsm-0002-base]": "no_answer",
-        "test_few[gsm-0002-v1]": "no_answer",
-        "test_few[gsm-0002-v2]": "correct",
+        "test_few.py::test_few[gsm-0001-base]": "correct",
+        "test_few.py::test_few[gsm-0001-v1]": "correct",
+        "test_few.py::test_few[gsm-0001-v2]": "incorrect",
+        "test_few.py::test_few[gsm-0002-base]": "no_answer",
+        "test_few.py::test_few[gsm-0002-v1]": "no_answer",
+        "test_few.py::test_few[gsm-0002-v2]": "correct",
     }
     assert len(rows) == 12
 
@@ -246,3 +246,56 @@ def processes_in(folder: Path) -> list[str]:
         except OSError:
             continue
     return [command for command in found if command]
+
+
+def test_a_file_that_does_not_import_is_an_error_and_not_a_hang(suite, script, pytester, mode):
+    pytester.makepyfile(test_broken="import there_is_no_such_module\n")
+    result = suite(*script(answers=ANSWERS), *mode)
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*there_is_no_such_module*"])
+
+
+def test_a_supervisor_that_is_killed_ends_the_run_as_invalid(pytester, benchmark_text, script, mode):
+    pytester.makepyfile(test_few=benchmark_text)
+    options = ["--variants-per-template=20", "--batch-size=2", *script(answers=ANSWERS, seconds=0.3)]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *mode]
+    process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, text=True)
+    wait_for(lambda: stored(pytester.path) >= 6)
+    subprocess.run(["pkill", "-9", "-P", str(process.pid), "-f", "generation.supervisor"], check=True)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 10
+    assert "stopped: the supervisor process is gone: run the same command again" in output
+
+
+def test_equally_named_tests_of_two_files_are_two_cases(suite, script, pytester, benchmark_text):
+    pytester.makepyfile(test_more=benchmark_text)
+    suite(*script(answers=ANSWERS))
+    assert query(pytester.path, "select count(*) from records") == [(24,)]
+
+
+def test_an_assertion_of_the_benchmarks_own_is_a_failure_and_not_a_wrong_answer(
+    suite, script, pytester, benchmark_text
+):
+    own = benchmark_text.replace("assert answer.is_correct", "assert answer.record.completion.new_tokens > 99")
+    pytester.makepyfile(test_few=own)
+    result = pytester.runpytest_subprocess("--variants-per-template=0", *script(default="The final answer is 10."))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*2 failed, 2 wrong*"])
+
+
+def test_fresh_answers_are_kept_beside_the_old_ones(suite, script, pytester):
+    options = script(answers=ANSWERS)
+    suite(*options)
+    suite(*options, "--fresh")
+    assert query(pytester.path, "select count(*) from completions") == [(24,)]
+    keys = query(pytester.path, "select count(distinct completion_key) from records group by run_id")
+    assert keys == [(12,), (12,)]
+
+
+def test_a_greedy_question_asked_several_times_is_generated_once(pytester, script, benchmark_text):
+    repeated = benchmark_text.replace('"simple_nl")', '"simple_nl"), repeats=lambda run: 3')
+    pytester.makepyfile(test_few=repeated)
+    result = pytester.runpytest_subprocess("--variants-per-template=0", *script(answers=ANSWERS))
+    assert result.ret == 0
+    assert query(pytester.path, "select count(*) from records") == [(12,)]
+    assert query(pytester.path, "select count(*) from completions") == [(4,)]

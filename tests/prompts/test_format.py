@@ -123,3 +123,19 @@ def test_a_faulty_file_says_what_is_wrong(old, new, message):
     with pytest.raises(UserError, match=message) as caught:
         parse_format("mine", GOOD.replace(old, new), place="mine.toml")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("max_new_tokens = 1024", "max_new_tokens = 0", "max_new_tokens is 0: between 1 and 1,000,000 is allowed"),
+        ("temperature = 0.0", "temperature = -0.5", "temperature is -0.5: between 0 and 10 is allowed"),
+        ("temperature = 0.0", "temperature = 0.0\ntop_p = 1.5", "top_p is 1.5: between 0.01 and 1 is allowed"),
+        ('stops = ["Q:"]', "stops = [3]", "stops is .3.: a list of texts belongs there"),
+        ('stops = ["Q:"]', 'stops = [""]', "stops is ..*.: a list of texts belongs there"),
+    ],
+)
+def test_a_value_out_of_bounds_says_what_is_allowed(old, new, message):
+    assert old in GOOD
+    with pytest.raises(UserError, match=message):
+        parse_format("mine", GOOD.replace(old, new), place="mine.toml")

@@ -54,9 +54,9 @@ def load(settings: EngineSettings) -> TransformersEngine:
             settings.source, dtype=getattr(torch, settings.dtype), use_safetensors=True, **options
         )
         model = model.to(settings.device).eval()
-    except (OSError, ValueError, RuntimeError, ImportError, AssertionError) as error:
+        return TransformersEngine(settings, model, tokenizer)
+    except Exception as error:  # a folder may hold anything, and any code may run while it loads
         raise EngineError(f"model {settings.model} does not load: {_first_line(error)}; {_advice(settings)}") from error
-    return TransformersEngine(settings, model, tokenizer)
 
 
 def _first_line(error: BaseException) -> str:

@@ -124,3 +124,23 @@ def test_auto_dtype_is_float32_on_a_cpu_and_the_models_own_elsewhere():
     assert resolve_dtype("auto", device="cpu", model_dtype="bfloat16") == "float32"
     assert resolve_dtype("auto", device="cuda", model_dtype="float16") == "float16"
     assert resolve_dtype("bfloat16", device="cpu", model_dtype="float32") == "bfloat16"
+
+
+def test_the_hub_id_of_an_embedded_model_means_the_hubs_weights():
+    assert resolve_model("qwen2.5-coder-0.5b").embedded
+    spec = resolve_model("Qwen/Qwen2.5-Coder-0.5B-Instruct")
+    assert (spec.embedded, spec.hub) == ("", "Qwen/Qwen2.5-Coder-0.5B-Instruct")
+
+
+def test_a_cache_folder_with_only_the_tokenizer_is_not_complete(tmp_path):
+    from variantbench.plugins.models.hub import is_complete
+
+    (tmp_path / "config.json").write_text("{}")
+    assert not is_complete(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text(
+        '{"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}'
+    )
+    (tmp_path / "one.safetensors").touch()
+    assert not is_complete(tmp_path)
+    (tmp_path / "two.safetensors").touch()
+    assert is_complete(tmp_path)
