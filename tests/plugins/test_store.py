@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import replace
 
@@ -53,6 +54,17 @@ def test_a_completion_comes_back_as_it_was(store):
     plain = replace(DONE, text="It is 7.\n\nQ: ü")
     add(store, "k1", "k2", completion=plain)
     assert store.completions(["k1", "k3"]) == {"k1": plain}
+
+
+def test_how_it_was_asked_is_kept(store, tmp_path):
+    asked = replace(PROMPT, chat=True, seed=3, decoding=Decoding(16, 0.7))
+    store.add_completions(
+        [("k1", asked, replace(DONE, text="yes"))], model_identity="identity", settings={"device": "cpu"}
+    )
+    with sqlite3.connect(tmp_path / "runs.db") as connection:
+        (settings,) = connection.execute("select settings from completions").fetchone()
+    expected = {"max_new_tokens": 16, "temperature": 0.7, "top_p": 1.0, "stops": []}
+    assert json.loads(settings) == {"device": "cpu", "decoding": expected, "seed": 3, "chat": True}
 
 
 def test_hostile_text_is_kept(store):
