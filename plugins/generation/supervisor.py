@@ -60,6 +60,7 @@ class Board:
     answers: dict[str, Answer] = field(default_factory=dict)
     events: list[Message] = field(default_factory=list)
     stopped: str = ""
+    over: bool = False  # nobody listens any more
 
     def submit(self, jobs: list[Job]) -> None:
         """Take the selected cases; only the first submission counts, since every worker selects the same."""
@@ -125,11 +126,13 @@ def main() -> None:
     threading.Thread(target=generation.run, args=(models,), daemon=True).start()
     sys.stdin.read()  # until the run is over
     generation.end()
+    board.over = True
+    listener.close()
     shutil.rmtree(Path(order["address"]).parent, ignore_errors=True)
 
 
 def _accept(listener: Any, board: Board) -> None:
-    while True:
+    while not board.over:
         try:
             connection = listener.accept()
         except (OSError, EOFError, AuthenticationError):  # who died while shaking hands must not keep others out

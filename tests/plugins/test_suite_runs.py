@@ -42,6 +42,11 @@ def test_verdicts_are_the_same_in_every_mode(suite, script, pytester, mode):
     assert len(rows) == 12
 
 
+def test_a_run_says_nothing_on_standard_error(suite, script, mode):
+    result = suite(*script(answers=ANSWERS), *mode)
+    assert [line for line in result.errlines if line.strip()] == []
+
+
 def test_wrong_answers_are_measurements(suite, script, mode):
     result = suite(*script(default="The final answer is 1."), *mode)
     assert result.ret == 0
