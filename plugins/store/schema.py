@@ -74,7 +74,7 @@ completions = Table(
     metadata,
     Column("key", String(64), primary_key=True),
     Column("model_identity", String(64), ForeignKey("models.identity"), nullable=False),
-    Column("settings", Text, nullable=False),  # JSON: engine and versions, device, dtype, decoding, seed, chat template or not
+    Column("settings", Text, nullable=False),  # JSON: engine, device, dtype, decoding, seed, chat template or not
     Column("prefix_hash", String(64), ForeignKey("texts.hash"), nullable=False),
     Column("suffix", AnyText, nullable=False),
     Column("text", AnyText, nullable=False),

@@ -135,7 +135,9 @@ class Store:
                 {
                     "key": key,
                     "model_identity": model_identity,
-                    "settings": json.dumps({**settings, "decoding": asdict(prompt.decoding), "seed": prompt.seed, "chat": prompt.chat}),
+                    "settings": json.dumps(
+                        {**settings, "decoding": asdict(prompt.decoding), "seed": prompt.seed, "chat": prompt.chat}
+                    ),
                     "prefix_hash": text_hash(prompt.prefix),
                     "suffix": prompt.suffix,
                     **asdict(completion),
