@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# a time limit on single examples would fail on a busy machine, and says nothing about the code
+settings.register_profile("variantbench", deadline=None)
+settings.load_profile("variantbench")
 
 pytest_plugins = ["pytester"]
 

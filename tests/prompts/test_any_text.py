@@ -52,9 +52,9 @@ def test_no_text_raises(read, text):
 
 
 def fastest(read, text: str, *, enough: float) -> float:
-    """Seconds of this process for one reading, the best of a few: other processes of the machine slow some of them."""
+    """Seconds of this process for one reading, the best of many: other processes of the machine slow some of them."""
     best = float("inf")
-    for _ in range(5):
+    for _ in range(40):
         start = time.process_time()
         read(text)
         best = min(best, time.process_time() - start)
