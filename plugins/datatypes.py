@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 
 def text_hash(text: str) -> str:
@@ -203,5 +202,3 @@ class Record:
     grader: str
     completion_key: str = ""
     execution: Execution | None = None
-    seconds: float = 0.0
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)

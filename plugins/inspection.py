@@ -9,6 +9,7 @@ from variantbench.plugins.datatypes import Item, Prompt
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.models.engines import find_engine
 from variantbench.plugins.models.registry import resolve_model
+from variantbench.plugins.models.tokens import token_ids
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.run import is_chat_model, model_folder
 from variantbench.prompts.format import AnswerKind, load_format, shots_from_items
@@ -34,12 +35,7 @@ def token_lines(prompt: Prompt, model: str, *, say: Callable[[str], None]) -> It
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(model_folder(resolve_model(model), "transformers", say=say))
-    text = prompt.text
-    if prompt.chat:
-        text = tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-        )
-    ids = tokenizer.encode(text, add_special_tokens=not prompt.chat)
+    ids = token_ids(tokenizer, prompt)
     yield f"{len(ids)} tokens" + (", behind the chat template" if prompt.chat else "")
     for place, token in enumerate(ids):
         mark = "  <- BOS" if token == tokenizer.bos_token_id else ""

@@ -77,7 +77,6 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
         engine=run.engine,
         model=spec.name,
         source=str(folder),
-        revision="",
         device=run.device,
         dtype=dtype,
         batch_size=run.batch_size or (_BATCH_ON_CPU if on_cpu else _BATCH_ON_GPU),

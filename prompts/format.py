@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +70,7 @@ class Format:
 
     def prefix(self, shots: Sequence[Shot] = ()) -> str:
         """The text before the item's own part: the same for every item with the same shots."""
-        parts = [self.intro] if self.intro else []
-        parts += [self._ask(shot.question) + shot.answer for shot in (*self.shots, *shots)]
-        return "".join(part + self.separator for part in parts)
+        return _prefix(self, tuple(shots))
 
     def render(
         self,
@@ -88,15 +86,24 @@ class Format:
             item_id=item.id,
             format=self.name,
             prefix=self.prefix(shots),
-            suffix=self._ask(item.question),
+            suffix=self.ask(item.question),
             decoding=decoding or self.decoding,
             seed=seed,
             chat=chat,
         )
 
-    def _ask(self, question: str) -> str:
+    def ask(self, question: str) -> str:
+        """The question's own part of a prompt."""
         # replace, not str.format: braces in a question are text
         return self.question.replace(PLACEHOLDER, question)
+
+
+@lru_cache(maxsize=256)
+def _prefix(form: Format, shots: tuple[Shot, ...]) -> str:
+    """Kept, since thousands of prompts share it: as one text, not as many equal ones."""
+    parts = [form.intro] if form.intro else []
+    parts += [form.ask(shot.question) + shot.answer for shot in (*form.shots, *shots)]
+    return "".join(part + form.separator for part in parts)
 
 
 def available_formats() -> tuple[str, ...]:

@@ -29,7 +29,6 @@ class Line:
     accuracy: Proportion | None
     truncated: int
     doubtful_labels: int
-    no_answer_reasons: Mapping[str, int]
 
     @property
     def judged(self) -> int:
@@ -92,5 +91,4 @@ def _line(model: str, benchmark: str, form: str, part: str, rows: Iterable[Mappi
         accuracy=wilson(counts[Verdict.CORRECT], judged) if judged else None,
         truncated=sum(row["finish_reason"] == "length" for row in rows),
         doubtful_labels=sum(map(has_doubtful_label, rows)),
-        no_answer_reasons=Counter(row["robust_status"] for row in rows if row["robust_verdict"] == Verdict.NO_ANSWER),
     )

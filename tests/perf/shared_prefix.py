@@ -33,7 +33,7 @@ def main() -> None:
     decoding = replace(form.decoding, max_new_tokens=int(NEW))
     items = [item for item in load_items(variants_per_template=1) if not item.is_base][: int(COUNT)]
     jobs = [Job(item.id, "m", form.render(item, decoding=decoding)) for item in items]
-    engine = find_engine("transformers").load(EngineSettings("transformers", "m", str(folder), "", "cpu", DTYPE, 32))
+    engine = find_engine("transformers").load(EngineSettings("transformers", "m", str(folder), "cpu", DTYPE, 32))
     cascade = engine.decoder
     length = len(engine.encode(jobs[0].prompt))
     print(f"{COUNT} questions of {length} tokens, {NEW} new, {DTYPE}, on {torch.get_num_threads()} threads")

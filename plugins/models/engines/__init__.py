@@ -29,7 +29,6 @@ class EngineSettings:
     engine: str
     model: str
     source: str
-    revision: str
     device: str
     dtype: str
     batch_size: int

@@ -21,6 +21,7 @@ from variantbench.plugins.errors import EngineError
 from variantbench.plugins.generation.plan import Batch, Job
 from variantbench.plugins.models.decoding import Ending, Row
 from variantbench.plugins.models.engines import EngineSettings
+from variantbench.plugins.models.tokens import token_ids
 
 REQUIRES = ("torch", "transformers")
 EXTRA = "transformers"
@@ -28,6 +29,8 @@ REVISION = "1"  # part of the completions' key: raise it when answers may change
 
 # Name under which our attention stands in transformers' registry.
 _ATTENTION = "variantbench_cascade"
+
+_ADVICE = "check the folder (config.json, *.safetensors and the tokenizer's files belong there), --dtype and --device"
 
 
 class Decoder(Protocol):
@@ -46,8 +49,6 @@ def load(settings: EngineSettings) -> TransformersEngine:
 
     torch.set_grad_enabled(False)
     options: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code}
-    if settings.revision:
-        options["revision"] = settings.revision
     try:
         tokenizer = AutoTokenizer.from_pretrained(settings.source, **options)
         model = AutoModelForCausalLM.from_pretrained(
@@ -56,21 +57,12 @@ def load(settings: EngineSettings) -> TransformersEngine:
         model = model.to(settings.device).eval()
         return TransformersEngine(settings, model, tokenizer)
     except Exception as error:  # a folder may hold anything, and any code may run while it loads
-        raise EngineError(f"model {settings.model} does not load: {_first_line(error)}; {_advice(settings)}") from error
+        raise EngineError(f"model {settings.model} does not load: {_first_line(error)}; {_ADVICE}") from error
 
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__
-
-
-def _advice(settings: EngineSettings) -> str:
-    if "/" in settings.source and not settings.source.startswith("/"):
-        return (
-            "if it is gated, accept its licence on the hub and run `hf auth login`; offline, only models in the local "
-            "hub cache or given by --model=PATH can be used"
-        )
-    return "check the folder (config.json, *.safetensors and the tokenizer's files belong there), --dtype and --device"
 
 
 class TransformersEngine:
@@ -88,7 +80,6 @@ class TransformersEngine:
         template = self.tokenizer.chat_template
         return {
             "architecture": (self.model.config.architectures or ["unknown"])[0],
-            "revision": getattr(self.model.config, "_commit_hash", None) or self.settings.revision,
             "context": self.context,
             "end_tokens": self.tokenizer.convert_ids_to_tokens(sorted(self.end_ids)),
             "bos": self.tokenizer.bos_token if self.adds_bos else None,
@@ -105,12 +96,7 @@ class TransformersEngine:
 
     def encode(self, prompt: Prompt) -> list[int]:
         """The prompt's tokens, with exactly one BOS where the tokenizer uses one."""
-        text = prompt.text
-        if prompt.chat:
-            text = self.tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-            )
-        ids = list(self.tokenizer.encode(text, add_special_tokens=not prompt.chat))
+        ids = token_ids(self.tokenizer, prompt)
         bos = self.tokenizer.bos_token_id
         if self.adds_bos and (ids[:1] != [bos] or ids[1:2] == [bos]):
             raise EngineError(

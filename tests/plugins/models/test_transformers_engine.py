@@ -21,7 +21,7 @@ from variantbench.prompts.format import load_format
 
 
 def settings(folder, **changes):
-    plain = EngineSettings("transformers", "smollm2-135m", str(folder), "", "cpu", "float32", 8)
+    plain = EngineSettings("transformers", "smollm2-135m", str(folder), "cpu", "float32", 8)
     return replace(plain, **changes)
 
 
