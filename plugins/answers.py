@@ -91,8 +91,9 @@ def _reading(grade: Grade) -> str:
 
 
 def _line(start: str, text: str, *, keep_end: bool = False) -> str:
-    """`start` and as much of the text (of its end) as fits on the line."""
-    text, room = " ".join(text.split()), _WIDTH - len(start)
+    """`start` and as much of the text (of its end) as fits on the line; what a terminal would obey becomes a dot."""
+    text = "".join(letter if letter.isprintable() else "·" for letter in " ".join(text.split()))
+    room = _WIDTH - len(start)
     if len(text) <= room:
         return start + text
     return start + ("…" + text[1 - room :] if keep_end else text[: room - 1] + "…")

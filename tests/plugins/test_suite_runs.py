@@ -71,6 +71,14 @@ def test_a_wrong_answer_is_told_in_three_lines(suite, script, mode):
     assert "Traceback" not in result.stdout.str()
 
 
+def test_an_answer_cannot_command_the_terminal(suite, script, pytester):
+    hostile = "\x1b]0;owned\x07\x1b[2J 13 \u202e\x00 The final answer is 13."
+    result = suite(*script(default=hostile), "-k", "gsm-0001-v2")
+    assert "·]0;owned··[2J 13 ·· The final answer is 13." in result.stdout.str()
+    assert "\x1b" not in result.stdout.str()
+    assert query(pytester.path, "select instr(text, char(27)) > 0 from completions") == [(1,)]  # stored as it was
+
+
 def test_selection_generates_only_what_is_selected(suite, script, pytester, mode):
     result = suite(*script(answers=ANSWERS), "-m", "gsm and base", "-k", "simple_nl", *mode)
     assert result.ret == 0
