@@ -10,18 +10,27 @@ from typing import Any
 
 import click
 
+from variantbench.plugins.commands import gate as gate_commands
+from variantbench.plugins.commands import runs as runs_commands
+from variantbench.plugins.commands.options import STORE
 from variantbench.plugins.errors import VariantbenchError
-from variantbench.plugins.options import DEFAULT_STORE
-
-STORE = click.option(
-    "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="File or URL of the store."
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="variantbench", message="%(prog)s %(version)s")
 def variantbench() -> None:
     """Reasoning microbenchmarks for language models. To run them: pytest benchmarks/ --model NAME."""
+
+
+for command in (
+    gate_commands.compare,
+    gate_commands.plan,
+    gate_commands.noise,
+    runs_commands.runs,
+    runs_commands.store,
+    runs_commands.baseline,
+):
+    variantbench.add_command(command)
 
 
 @variantbench.group(invoke_without_command=True)
@@ -104,17 +113,6 @@ def generate(templates: Path, per_template: int, seed: int, output: Path) -> Non
     from variantbench.benchmarks.gsm.generate import generate as write_items
 
     click.echo(f"{write_items(templates, per_template=per_template, seed=seed, output=output):,} items in {output}")
-
-
-@variantbench.command()
-@STORE
-def runs(store: str) -> None:
-    """List the stored runs, newest first."""
-    from variantbench.plugins.store import open_store
-
-    for run in open_store(store, create=False).runs():
-        names = ", ".join(model["name"] for model in run["manifest"]["models"])
-        click.echo(f"{run['id']}  {run['started'][:19]}  {run['status']:<11}  {run['records']:>7,} answers  {names}")
 
 
 @variantbench.command()
