@@ -39,7 +39,9 @@ def load_run(store: Store, text: str) -> StoredRun:
         raise UserError(f"no file {text}: give an exported run, the id of a stored one, or tag:NAME")
     else:
         found = store.find_run(text)
-    return StoredRun(text if text.startswith(_TAG) else found["id"], found, list(store.records(found["id"])))
+    return StoredRun(
+        text if text.startswith(_TAG) else found["id"], found, [dict(row) for row in store.records(found["id"])]
+    )
 
 
 def run_of_tag(store: Store, name: str) -> str:

@@ -212,7 +212,8 @@ def _differences(
 
 def _missing(here: Mapping[Key, Row], there: Mapping[Key, Row], where: str) -> Iterable[str]:
     names = {(key[0], key[1], row["id"], key[3]) for key, row in there.items()}
-    changed, gone = [], []
+    changed: list[Row] = []
+    gone: list[Row] = []
     for row in (row for key, row in here.items() if key not in there):
         same_name = (row["benchmark"], row["format"], row["id"], row["seed"]) in names
         (changed if same_name else gone).append(row)
@@ -236,7 +237,8 @@ def _decoding(row: Row) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=256)
 def _settings(text: str | None) -> Mapping[str, Any]:
-    return json.loads(text) if text else {}  # type: ignore[no-any-return]
+    found: Mapping[str, Any] = json.loads(text) if text else {}
+    return found
 
 
 def _fallen_to_zero(slices: Iterable[Slice]) -> Iterable[str]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from variantbench.plugins.comparison import is_right, key_of
 from variantbench.plugins.errors import UserError
@@ -57,7 +58,7 @@ def measure_noise(
     return measured
 
 
-def _run(model: str, store: Store, options: Sequence[str]) -> dict[str, object]:
+def _run(model: str, store: Store, options: Sequence[str]) -> dict[str, Any]:
     before = {run["id"] for run in store.runs()}
     command = [sys.executable, "-m", "pytest", "--pyargs", "variantbench.benchmarks", "--fresh", "-q"]
     status = subprocess.run([*command, f"--model={model}", *options], check=False).returncode  # noqa: S603 - our own
@@ -67,7 +68,7 @@ def _run(model: str, store: Store, options: Sequence[str]) -> dict[str, object]:
     return new[0]
 
 
-def compare_texts(store: Store, first: dict[str, object], second: dict[str, object]) -> Noise:
+def compare_texts(store: Store, first: dict[str, Any], second: dict[str, Any]) -> Noise:
     """What differs between two stored runs of the same items."""
     ids = (str(first["id"]), str(second["id"]))
     before, after = ({key_of(row): row for row in store.records(run_id)} for run_id in ids)

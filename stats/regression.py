@@ -73,8 +73,8 @@ def paired_change(
     if not x.shape == y.shape == labels.shape or x.ndim != 1 or not len(x):
         raise ValueError(f"before {x.shape}, after {y.shape}, cluster {labels.shape}: (pairs,) each, one at least")
     _, code = np.unique(labels, return_inverse=True)
-    size = np.bincount(code)
-    sums = np.bincount(code, weights=y - x)
+    size = np.bincount(code).astype(np.int64)
+    sums = np.bincount(code, weights=y - x).astype(np.float64)
     pairs, clusters = len(x), len(size)
     estimate = float(sums.sum() / pairs)
     residual = sums - estimate * size

@@ -11,7 +11,7 @@ STORE = click.option(
 )
 
 
-class Share(click.ParamType):
+class Share(click.ParamType[float]):
     """A share of 1, written 3pp, 3% or 0.03."""
 
     name = "share"

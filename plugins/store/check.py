@@ -28,8 +28,12 @@ class Checked:
 def check(store: Store) -> Checked:
     """Look at everything that can be checked without a model."""
     with store.engine.connect() as connection:
-        counts = [_count(connection, table) for table in (schema.runs, schema.records, schema.completions)]
-        return Checked(*counts, tuple(_faults(connection)))
+        return Checked(
+            runs=_count(connection, schema.runs),
+            records=_count(connection, schema.records),
+            completions=_count(connection, schema.completions),
+            faults=tuple(_faults(connection)),
+        )
 
 
 def _count(connection: Connection, table: Table) -> int:

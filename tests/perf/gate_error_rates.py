@@ -152,8 +152,8 @@ def main() -> None:
         size = f"{how['templates']:>4} x {how['each']:>2}"
         early = f"{r.early_regression:.3f}  {r.early_passed:.3f}     {r.early_used:6.1%}     {r.early_contradicts:.3f}"
         print(
-            f"{size} {how['accuracy']:>8}  {how['flips']:>5}  {how['effect_sd']:>6} |  {r.regression:.3f}  {r.passed:.3f}"
-            f" |  {early} |   {r.threshold:.3f}     {r.mcnemar:.3f}"
+            f"{size} {how['accuracy']:>8}  {how['flips']:>5}  {how['effect_sd']:>6} |  {r.regression:.3f}  "
+            f"{r.passed:.3f} |  {early} |   {r.threshold:.3f}     {r.mcnemar:.3f}"
         )
     for change in (0.0, -0.03, -0.05):
         seen, promised = kept_promise(n, change=change)
