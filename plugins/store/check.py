@@ -61,7 +61,7 @@ def _faults(connection: Connection) -> Iterator[str]:
     )
     texts = connection.execute(select(schema.texts.c.hash, schema.texts.c.text))
     yield from _named("texts that do not have their hash", [key for key, text in texts if text_hash(text) != key])
-    rows = connection.execute(select(schema.items)).mappings()
+    rows = map(dict, connection.execute(select(schema.items)).mappings())
     yield from _named(
         "items that do not have their hash", [r["id"] for r in rows if item_of(r).content_hash != r["hash"]]
     )
