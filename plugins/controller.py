@@ -117,7 +117,9 @@ class Controller:
         try:
             self.store.add_records(self.run_id, records)
         except StoreError as error:
-            self.stopped = self.stopped or str(error)
+            if not self.stopped and not self._finishing:
+                self.stream().enough()  # what comes could not be kept
+            self._stop(str(error))
 
     def _listen(self) -> None:
         cause = GONE
