@@ -17,6 +17,15 @@ STORE = click.option(
     "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="File or URL of the store."
 )
 
+BACKEND = click.option(
+    "--glmm-backend",
+    "backend",
+    type=click.Choice(["variantbench", "pymer4"]),
+    default="variantbench",
+    show_default=True,
+    help="What fits the mixed model; pymer4 is R's lme4, for comparison.",
+)
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="variantbench", message="%(prog)s %(version)s")
@@ -138,18 +147,39 @@ def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
 @click.option("--response", required=True, metavar="COLUMN", help="The 0/1 column: right or wrong.")
 @click.option("--fixed", required=True, metavar="A,B", help="Columns of the fixed effects.")
 @click.option("--group", required=True, metavar="COLUMN", help="The column of the random intercept: the template.")
-@click.option("--method", type=click.Choice(["exact", "laplace"]), default="exact", show_default=True)
+@click.option("--method", type=click.Choice(["exact", "laplace"]), help="Default: exact; with pymer4, laplace.")
+@BACKEND
+@click.option("--optimizers", is_flag=True, help="With pymer4: also the fit by each of lme4's optimizers.")
 @click.option("--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Cluster bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(0), help="Seed of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fit(
-    data: Path, response: str, fixed: str, group: str, method: str, bootstrap: int, seed: int | None, as_json: bool
+    data: Path,
+    response: str,
+    fixed: str,
+    group: str,
+    method: str | None,
+    backend: str,
+    optimizers: bool,
+    bootstrap: int,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
     """Fit a mixed logistic model with a random intercept to DATA (.csv, .csv.gz or .parquet)."""
     from variantbench.plugins.tables import fit_lines, fit_table
 
     names = [name.strip() for name in fixed.split(",")]
-    result = fit_table(data, response=response, fixed=names, group=group, method=method, bootstrap=bootstrap, seed=seed)
+    result = fit_table(
+        data,
+        response=response,
+        fixed=names,
+        group=group,
+        method=method,
+        backend=backend,
+        optimizers=optimizers,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
     _print(result, fit_lines(result), as_json=as_json)
 
 
