@@ -203,6 +203,36 @@ def _print(result: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> No
 
 
 @variantbench.command()
+@STORE
+@click.option(
+    "--from-published",
+    "published",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="CSV of published rows (docs/reproduction.md); repeatable. Without it: a whole made-up study.",
+)
+@click.option("--models", type=click.IntRange(1), default=20, show_default=True, help="Models of a made-up study.")
+@click.option("--templates", type=click.IntRange(2, 100), default=100, show_default=True)
+@click.option("--variants-per-template", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+def simulate(
+    store: str, published: tuple[Path, ...], models: int, templates: int, variants_per_template: int, seed: int
+) -> None:
+    """Write a run that no model made: answers that look like published rows, or like a whole study."""
+    from variantbench.benchmarks.gsm import load_items
+    from variantbench.benchmarks.logic import load_items as load_logic_items
+    from variantbench.plugins.published import read_published
+    from variantbench.plugins.simulate import simulate as write_run
+    from variantbench.plugins.simulate import synthetic_rows
+    from variantbench.plugins.store import open_store
+
+    rows = [row for path in published for row in read_published(path)] or synthetic_rows(models, seed=seed)
+    gsm = load_items(variants_per_template=variants_per_template, seed=seed, sample=templates)
+    run = write_run(open_store(store), rows, gsm=gsm, logic=load_logic_items(), seed=seed, say=click.echo)
+    click.echo(f"run {run} in {store}: simulated, not measured")
+
+
+@variantbench.command()
 @click.argument("run", required=False)
 @STORE
 def regrade(run: str | None, store: str) -> None:
