@@ -94,9 +94,10 @@ def simulate(
     for name in names:
         store.add_model(_identity(name), name, {"simulated": True})
     questions = _Questions(gsm, logic, seed)
+    item_rows = {item.id: item_row(item) for item in (*gsm, *logic)}
     for (name, form), some in groupby(rows, key=lambda row: (_name(row), row.format)):
         answers = list(questions.answers(list(some)))
-        _write(store, run_id, name, load_format(form), answers, seed=seed)
+        _write(store, run_id, name, load_format(form), answers, item_rows, seed=seed)
         say(f"{name}, {form}: {len(answers):,} answers")
     store.finish_run(run_id, "complete", manifest)
     return run_id
@@ -176,7 +177,16 @@ def _row_of(item: Item) -> str:
 # Answers as a model would have written them.
 
 
-def _write(store: Store, run_id: str, name: str, form: Format, asked: Sequence[_Asked], *, seed: int) -> None:
+def _write(
+    store: Store,
+    run_id: str,
+    name: str,
+    form: Format,
+    asked: Sequence[_Asked],
+    rows: Mapping[str, Mapping[str, Any]],
+    *,
+    seed: int,
+) -> None:
     kinds = {AnswerKind.TEXT: _TEXT_FAILURES, AnswerKind.CODE: _CODE_FAILURES, AnswerKind.YESNO: _YESNO_FAILURES}[
         form.kind
     ]
@@ -200,26 +210,15 @@ def _write(store: Store, run_id: str, name: str, form: Format, asked: Sequence[_
             "model": name,
             "format": form.name,
             "seed": answer.seed,
-            "item_hash": _item_row(item)["hash"],
+            "item_hash": rows[item.id]["hash"],
             "completion_key": key,
             **_grade_row(form.name, item.target, kind, text),
             "execution": None,
         }
-        records.append({"record": record, "item": _item_row(item)})
+        records.append({"record": record, "item": rows[item.id]})
     store.add_texts([form.prefix()])
     store.add_completions(completions, model_identity=_identity(name), settings={"engine": ENGINE})
     store.add_records(run_id, records)
-
-
-_rows_of_items: dict[int, tuple[Item, Mapping[str, Any]]] = {}
-
-
-def _item_row(item: Item) -> Mapping[str, Any]:
-    """The item's row, made once: hashing it for every model would take most of the time."""
-    known = _rows_of_items.get(id(item))
-    if known is None or known[0] is not item:
-        known = _rows_of_items[id(item)] = (item, item_row(item))
-    return known[1]
 
 
 def _text(kind: AnswerKind, answer_at: str, target: str, how: str) -> str:
