@@ -28,7 +28,8 @@ def fit_table(
 
     ``optimizers`` adds a fit by each of lme4's. Without a method it is the backend's: exact, for lme4 laplace.
     """
-    from variantbench.stats.fit import LME4, fit
+    from variantbench.stats.fit import fit
+    from variantbench.stats.lme4 import BACKEND as LME4
     from variantbench.stats.lme4 import Lme4MissingError, compare_optimizers
 
     if backend == LME4 and method == "exact":

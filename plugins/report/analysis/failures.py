@@ -73,12 +73,11 @@ def templates(answers: Any, *, protocol: str = "robust", benchmark: str = "gsm")
     table = rows.assign(right=(verdict == Verdict.CORRECT).astype(int), is_variant=rows["variant"] > 0)
     counts = table.groupby(["model", "format", "group_id", "is_variant"], observed=True)["right"].agg(["sum", "count"])
     wide = counts.unstack("is_variant", fill_value=0)
-    return tuple(
-        TemplateRow(
-            *map(str, key), *(_cell(row, name, variant) for variant in (False, True) for name in ("sum", "count"))
-        )
-        for key, row in zip(wide.index, wide.to_dict("records"), strict=True)
-    )
+    found = []
+    for (model, form, template), row in zip(wide.index, wide.to_dict("records"), strict=True):
+        counts = (_cell(row, name, variant) for variant in (False, True) for name in ("sum", "count"))
+        found.append(TemplateRow(str(model), str(form), str(template), *counts))
+    return tuple(found)
 
 
 def _cell(row: Mapping[tuple[str, bool], float], name: str, variant: bool) -> int:

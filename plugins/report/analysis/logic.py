@@ -14,6 +14,7 @@ from math import nan, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from variantbench.plugins.datatypes import ExtractionStatus, Verdict
 from variantbench.plugins.errors import UserError
@@ -231,7 +232,9 @@ def _cochran(grids: Sequence[_Grid]) -> CochranQ | None:
 
 def _pair(first: str, second: str, one: Sequence[_Grid], other: Sequence[_Grid]) -> PairTest | None:
     """The tests of two lists of batches, paired by question; None where no two answers are to the same question."""
-    majority, answers, clusters = ([], []), ([], []), []
+    majority: tuple[list[Floats], list[Floats]] = ([], [])
+    answers: tuple[list[Floats], list[Floats]] = ([], [])
+    clusters: list[NDArray[np.str_]] = []
     for a, b in zip(one, other, strict=True):
         questions = [name for name in a.questions if name in b.questions]
         rows = [[grid.questions.index(name) for name in questions] for grid in (a, b)]
