@@ -11,9 +11,7 @@ import pytest
 from variantbench.stats.multiplicity import holm
 from variantbench.stats.totals import effect_from_totals
 
-TABLE = (
-    Path(__file__).resolve().parents[3] / "shared" / "reference" / "variant_effects" / "paper1_glmm1_variant_effect.csv"
-)
+TABLE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "published" / "paper1_glmm1_variant_effect.csv"
 
 
 @pytest.fixture(scope="module")
