@@ -130,15 +130,20 @@ def runs(store: str) -> None:
 @click.argument("run", required=False)
 @STORE
 @click.option("--without-doubtful-labels", is_flag=True, help="Leave out items whose notes say the label may be wrong.")
-def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
+@BACKEND
+def report(run: str | None, store: str, without_doubtful_labels: bool, backend: str) -> None:
     """Show the report of RUN (the beginning of its id; the newest if left out)."""
     from variantbench.plugins.report.build import build_report
+    from variantbench.plugins.report.study_lines import study_lines, study_of
     from variantbench.plugins.report.terminal import render
     from variantbench.plugins.store import open_store
 
     opened = open_store(store, create=False)
     run_id = opened.find_run(run)["id"]
-    for line in render(build_report(opened, run_id, with_doubtful_labels=not without_doubtful_labels)):
+    with_doubtful = not without_doubtful_labels
+    for line in render(build_report(opened, run_id, with_doubtful_labels=with_doubtful)):
+        click.echo(line)
+    for line in study_lines(study_of(opened, run_id, backend=backend, with_doubtful_labels=with_doubtful)):
         click.echo(line)
 
 

@@ -88,3 +88,8 @@ def test_no_such_run(store, items):
 def test_which_notes_doubt_the_label():
     assert label_in_doubt(["wording: odd", "label: may be wrong"])
     assert not label_in_doubt(["wording: the label: is fine"])
+
+
+def test_a_run_without_answers_is_an_empty_frame(store):
+    store.start_run("run-1", {"models": []})
+    assert len(frame(store)) == 0
