@@ -155,6 +155,7 @@ def report(run: str | None, store: str, without_doubtful_labels: bool, backend: 
 @click.option("--method", type=click.Choice(["exact", "laplace"]), help="Default: exact; with pymer4, laplace.")
 @BACKEND
 @click.option("--optimizers", is_flag=True, help="With pymer4: also the fit by each of lme4's optimizers.")
+@click.option("--prior-sd", type=float, metavar="SD", help="Also the MAP under a normal prior on the effects (2.5).")
 @click.option("--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Cluster bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(0), help="Seed of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -166,6 +167,7 @@ def fit(
     method: str | None,
     backend: str,
     optimizers: bool,
+    prior_sd: float | None,
     bootstrap: int,
     seed: int | None,
     as_json: bool,
@@ -182,6 +184,7 @@ def fit(
         method=method,
         backend=backend,
         optimizers=optimizers,
+        prior_sd=prior_sd,
         bootstrap=bootstrap,
         seed=seed,
     )

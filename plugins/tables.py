@@ -23,6 +23,7 @@ def fit_table(
     seed: int | None,
     backend: str = "variantbench",
     optimizers: bool = False,
+    prior_sd: float | None = None,
 ) -> dict[str, Any]:
     """Everything that `variantbench.stats.fit` gives for columns of a table, as plain values.
 
@@ -46,6 +47,7 @@ def fit_table(
             backend=backend,
             bootstrap=bootstrap,
             seed=seed,
+            prior_sd=prior_sd,
         )
         compared = compare_optimizers(*columns, names=list(fixed)) if optimizers else ()
     except Lme4MissingError as error:
@@ -74,6 +76,10 @@ def fit_lines(result: dict[str, Any]) -> Iterator[str]:
     for name, test in result["conditional"].items():
         p_values = f", exact p {_number(test['p_exact'])}, mid-p {_number(test['p_mid'])}" if "p_exact" in test else ""
         yield f"conditional {name}: log odds {_number(test['beta'])}, SE {_number(test['se'])}{p_values}"
+    if result["map"]:
+        prior = result["map"]
+        pairs = (f"{name} {_number(beta)} (sd {_number(prior['sd'][name])})" for name, beta in prior["beta"].items())
+        yield f"Bayesian MAP, normal prior of sd {prior['prior_sd']:g} on the effects: {', '.join(pairs)}"
     if result["bootstrap"]:
         for name, interval in result["bootstrap"]["bca"].items():
             ends = ", ".join(map(_number, interval))

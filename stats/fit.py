@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from variantbench.stats.bootstrap import Bootstrap, cluster_bootstrap
 from variantbench.stats.conditional import ConditionalEffect, ConditionalTest, conditional_logit, conditional_test
 from variantbench.stats.glmm import OWN, Effect, GlmmFit, fit_table
+from variantbench.stats.glmm_map import MapFit, fit_map_table
 from variantbench.stats.glmm_status import Remark, Status
 from variantbench.stats.lme4 import BACKEND as LME4
 from variantbench.stats.lme4 import fit_lme4_table
@@ -48,6 +49,7 @@ class FullFit:
     bootstrap: Bootstrap | None
     remarks: tuple[Remark, ...]
     seconds: float
+    posterior: MapFit | None = None
 
     def minimum_detectable(self, name: str) -> float:
         """The log odds ratio found with 80 % power at 5 %; nan without a standard error. lme4's are not used."""
@@ -73,6 +75,7 @@ class FullFit:
             "profile_ci": {name: [_plain(self.glmm[name].low), _plain(self.glmm[name].high)] for name in tested},
             "minimum_detectable": {name: _plain(self.minimum_detectable(name)) for name in tested},
             "status": [str(remark) for remark in self.remarks],
+            "map": self._posterior(),
             "conditional": self._conditional(),
             "bootstrap": self._bootstrap(tested),
             "n_rows": self.glmm.n_rows,
@@ -80,6 +83,17 @@ class FullFit:
             "n_groups": self.glmm.n_groups,
             "n_informative": self.glmm.n_informative,
             "seconds": self.seconds,
+        }
+
+    def _posterior(self) -> Json | None:
+        if self.posterior is None:
+            return None
+        effects = self.posterior.effects
+        return {
+            "prior_sd": self.posterior.prior_sd,
+            "beta": {effect.name: effect.beta for effect in effects},
+            "sd": {effect.name: _plain(effect.sd) for effect in effects},
+            "sigma": self.posterior.sigma,
         }
 
     def _conditional(self) -> Json:
@@ -121,12 +135,14 @@ def fit(
     backend: str = OWN,
     bootstrap: int = 0,
     seed: int | None = None,
+    prior_sd: float | None = None,
     missing: str = "raise",
 ) -> FullFit:
     """Everything for one table: arguments as in `fit_glmm`, with ``bootstrap`` cluster replicates from ``seed``.
 
-    ``backend="pymer4"`` has lme4 fit the model (``method="laplace"`` only); all else stays ours. Raises ValueError for
-    data that no model can be fitted to, and for a bootstrap without a seed; `Lme4MissingError` without R.
+    ``prior_sd`` adds the posterior mode under a normal prior on the effects (`fit_map`). ``backend="pymer4"`` has lme4
+    fit the model (``method="laplace"`` only); all else stays ours. Raises ValueError for data that no model can be
+    fitted to, and for a bootstrap without a seed; `Lme4MissingError` without R.
 
     >>> answers = [1, 1, 0, 1, 0, 0] * 10 + [0, 1, 0, 0, 1, 0] * 10
     >>> full = fit(answers, [[0], [1], [1]] * 40, [row // 6 for row in range(120)], names=["is_variant"])
@@ -156,7 +172,10 @@ def fit(
     differences = _differences(glmm, other) if backend == OWN else [*other.remarks, *_backend_differs(glmm, other)]
     doubts = _disagreements(glmm if backend == OWN else other, effect, test, adjusted)
     remarks = dict.fromkeys([*glmm.remarks, *differences, *doubts])
-    return FullFit(glmm, other, test, effect, adjusted, boot, tuple(remarks), time.perf_counter() - started)
+    own_method = method if backend == OWN else "laplace"
+    posterior = None if prior_sd is None else fit_map_table(table, prior_sd=prior_sd, method=own_method)
+    seconds = time.perf_counter() - started
+    return FullFit(glmm, other, test, effect, adjusted, boot, tuple(remarks), seconds, posterior)
 
 
 def _exact_test(table: Table) -> tuple[str, ConditionalTest | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -56,6 +57,15 @@ def test_base_questions_alone_have_no_section(tmp_path):
         with opened.engine.begin() as connection:
             connection.exec_driver_sql("delete from records where case_id not like '%-base'")
         assert list(study_lines(study_of(opened, run, backend="variantbench"))) == []
+
+
+def test_messages_of_a_fit_are_printed(store):
+    with open_store(store) as opened:
+        result = study_of(opened, opened.find_run()["id"], backend="variantbench")
+    first, *rest = result.ex1.effects
+    told = replace(first, fit=replace(first.fit, messages=("Model failed to converge with max|grad| = 0.160477",)))
+    lines = list(study_lines(replace(result, ex1=replace(result.ex1, effects=(told, *rest)))))
+    assert lines.count("    lme4: Model failed to converge with max|grad| = 0.160477") == 1
 
 
 @pytest.mark.skipif(HERE, reason="pymer4 is installed")
