@@ -27,10 +27,9 @@ from variantbench.plugins.store.frame import frame
 def timed(what: str) -> Iterator[None]:
     wall, cpu = time.perf_counter(), time.process_time()
     yield
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(
-        f"{what:<28} {time.perf_counter() - wall:6.1f} s wall {time.process_time() - cpu:6.1f} s cpu {peak:5.2f} GB peak"
-    )
+    print(f"{what:<28} {wall:6.1f} s wall {cpu:6.1f} s cpu {peak:5.2f} GB peak")
 
 
 def measure(folder: Path) -> None:
