@@ -7,13 +7,13 @@ from math import isfinite, isnan
 
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.report.analysis.effects import Backend, VariantEffect
-from variantbench.plugins.report.analysis.study import Experiment, Study, study
+from variantbench.plugins.report.analysis.study import CANONICAL, Experiment, Study, study
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.frame import frame
 from variantbench.stats.glmm import OWN
 from variantbench.stats.lme4 import Lme4MissingError
 
-_NAME = 26
+_NAME = 37
 
 
 def study_of(store: Store, run_id: str, *, backend: str, with_doubtful_labels: bool = True) -> Study:
@@ -46,21 +46,21 @@ def _has_both(effect: VariantEffect) -> bool:
 def _experiment_lines(experiment: Experiment) -> Iterator[str]:
     yield (
         f"{experiment.name}, {experiment.format}"[:_NAME].ljust(_NAME)
-        + f"{'change, 95% new templates':>28}{'odds ratio':>11}{'p':>8}{'Holm':>8}{'detectable':>12}"
+        + f"{'change, 95% new templates':>27}{'odds ratio':>11}{'p':>8}{'Holm':>8}{'MDE':>6}"
     )
     for effect, adjusted in zip(experiment.effects, experiment.holm.adjusted, strict=True):
         change = f"{_points(effect.delta.estimate)} [{_points(effect.delta.low)}, {_points(effect.delta.high)}] pp"
         ratio = effect.effect.odds_ratio if effect.effect else float("nan")
         seen = f"{_number(effect.detectable)}" if not effect.significant else ""
         yield (
-            f"  {effect.model[: _NAME - 3]}".ljust(_NAME)
-            + f"{change:>28}{_number(ratio):>11}{_p(effect.p):>8}{_p(float(adjusted)):>8}{seen:>12}"
+            f"  {_short(effect.model)}".ljust(_NAME)
+            + f"{change:>27}{_number(ratio):>11}{_p(effect.p):>8}{_p(float(adjusted)):>8}{seen:>6}"
         ).rstrip()
         yield from _notes(effect)
     for effect, contrast in zip(experiment.effects, experiment.interactions, strict=False):
         if isfinite(contrast.p):
             yield (
-                f"  {effect.model[: _NAME - 3]}: against the canonical prompt {contrast.estimate:+.2f} log odds "
+                f"  {_short(effect.model)}: against {CANONICAL} {contrast.estimate:+.2f} log odds "
                 f"[{contrast.low:+.2f}, {contrast.high:+.2f}], p {_p(contrast.p)}"
             )
     pooled = experiment.pooled
@@ -79,6 +79,12 @@ def _notes(effect: VariantEffect) -> Iterator[str]:
             yield f"    note: {remark.sentence}"[:100]
         for message in effect.fit.messages:
             yield f"    lme4: {message}"[:100]
+
+
+def _short(name: str) -> str:
+    """The name, its middle left out where it is too long: families are told apart by their ends."""
+    room = _NAME - 4
+    return name if len(name) <= room else f"{name[: room // 2 - 1]}…{name[room // 2 - room :]}"
 
 
 def _points(share: float) -> str:

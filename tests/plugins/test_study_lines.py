@@ -42,7 +42,8 @@ def test_report_shows_change_odds_ratio_p_and_what_could_have_been_seen(store):
     text = "\n".join(lines[start:])
     assert "-20.0 [" in text
     assert "all 2 models: 1 drop" in text
-    assert "against the canonical prompt" in text
+    assert "simulated-m: against gsm" in text
+    assert "  simulated-a-mod…o-long-for-a-line " in text
     assert "selected by p < 0.05 and variants below base, format gsm: 1 models" in text
     [weak] = [line for line in lines[start:] if line.startswith("  simulated-m ") and "pp" in line][:1]
     assert float(weak.split()[-1]) > 0.5  # the detectable log odds ratio beside what is not significant
