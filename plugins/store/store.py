@@ -1,4 +1,4 @@
-"""Reading and writing the store. The only place that runs SQL."""
+"""Reading and writing the store. With frame.py the only place that runs SQL."""
 
 from __future__ import annotations
 
