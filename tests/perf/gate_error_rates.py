@@ -123,6 +123,27 @@ def kept_promise(n: int, *, change: float, seed: int = 2) -> tuple[float, float]
     return hits / n, promised
 
 
+def full_run(points: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The shuffled differences of a run whose mean is exactly `points` / 100, with 22 % discordant pairs."""
+    total = TEMPLATES * EACH
+    net = round(points / 100 * total)
+    discordant = round(0.22 * total) + (round(0.22 * total) + net) % 2
+    up = (discordant + net) // 2
+    return rng.permutation(np.repeat([1.0, -1.0, 0.0], [up, discordant - up, total - discordant]))
+
+
+def early(points: float, n: int, *, seed: int = 3) -> tuple[float, float, float, float]:
+    """Mean share of the items run, 90th percentile, and shares passed and called a regression."""
+    rng = np.random.default_rng(seed)
+    total = TEMPLATES * EACH
+    found = [
+        sequential_gate(full_run(points, rng), total, margin=MARGIN, tolerance=TOLERANCE, level=LEVEL) for _ in range(n)
+    ]
+    used = np.array([one.used for one in found]) / total
+    passed, failed = (np.mean([one.verdict is verdict for one in found]) for verdict in (Verdict.PASS, Verdict.FAIL))
+    return float(used.mean()), float(np.quantile(used, 0.9)), float(passed), float(failed)
+
+
 ROWS = [
     {"templates": templates, "each": each, "accuracy": accuracy, "flips": flips, "effect_sd": effect}
     for templates, each, accuracy, flips, effect in (
@@ -159,6 +180,12 @@ def main() -> None:
         seen, promised = kept_promise(n, change=change)
         what = "passes" if change == 0 else "is seen"
         print(f"change {100 * change:+.0f} pp {what}: {seen:.3f}, promised by the plan {promised:.3f}")
+    print(
+        "early stop, 400 full runs a row, by the change that the full run shows: items run (90th percentile), verdicts"
+    )
+    for points in (1.15, 0.0, -0.6, -1.1, -2.2, -3.4, -5.5, -8.7):
+        used, most, passed, failed = early(points, min(n, 400))
+        print(f"{points:+6.2f} pp: {used:6.1%} ({most:.0%})  passed {passed:.3f}  regression {failed:.3f}")
     print(f"{time.perf_counter() - started:.0f} s")
 
 
