@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from variantbench.plugins.answers import case_id
 from variantbench.plugins.baseline import StoredRun
-from variantbench.plugins.comparison import Policy
-from variantbench.plugins.early_stop import EarlyStop
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import Gate, Tally, judge, with_noise
 from variantbench.plugins.generation.channel import Message
@@ -20,8 +17,12 @@ from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProce
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.manifest import command_line, manifest
 from variantbench.plugins.options import RunConfig
+from variantbench.plugins.policy import Policy
 from variantbench.plugins.progress import Progress
 from variantbench.plugins.store import Store
+
+if TYPE_CHECKING:
+    from variantbench.plugins.early_stop import EarlyStop
 
 _RECORDS_AT_ONCE = 200
 
@@ -57,7 +58,7 @@ class Controller:
         self.store = store
         self.policy = with_noise(policy, store, [model.identity for model in models])
         self.baseline = baseline
-        self.early = EarlyStop(baseline.rows, self.policy) if baseline is not None and run.stop_early else None
+        self.early = _early_stop(baseline, self.policy) if baseline is not None and run.stop_early else None
         self.gate = Gate()
         self.manifest = manifest(run, models, command=command_line())
         self.store.start_run(self.run_id, self.manifest)
@@ -75,17 +76,16 @@ class Controller:
         """Which models have a chat template."""
         return {model.name: bool(model.details["chat"]) for model in self.models}
 
-    def stream(self) -> Stream:
+    def stream(self, *, ahead: int = 0) -> Stream:
         """A new connection to the supervisor."""
-        return self.supervisor.stream()
+        return self.supervisor.stream(ahead=ahead)
 
     def start_listening(self) -> None:
         """From now on tell the scheduler, and show progress."""
         self._listener.start()
 
-    def add_record(self, text: str) -> None:
-        """Take a record as JSON, as it comes with a test report; written in small batches."""
-        record = json.loads(text)
+    def add_record(self, record: dict[str, Any]) -> None:
+        """Take the rows of a record; written in small batches."""
         self._records.append(record)
         if self.early is not None and self.early.verdict is None:
             self.early.add(record["record"]["case_id"], {**record["item"], **record["record"]})
@@ -161,3 +161,9 @@ class Controller:
         self.stopped = self.stopped or cause
         if self.scheduler is not None:
             self.scheduler.abandon()
+
+
+def _early_stop(baseline: StoredRun, policy: Policy) -> EarlyStop:
+    from variantbench.plugins.early_stop import EarlyStop  # brings scipy, which other runs need not wait for
+
+    return EarlyStop(baseline.rows, policy)

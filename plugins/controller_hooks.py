@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ class ControllerHooks:
         """Take the record that came with a report, and note a failure's cause."""
         self.speaker.mid_line = True
         if record := getattr(report, "variantbench_record", None):
-            self.controller.add_record(record)
+            self.controller.add_record(json.loads(record) if isinstance(record, str) else record)
         if not report.failed:
             return
         tally = self.controller.tally
@@ -44,7 +45,7 @@ class ControllerHooks:
             tally.wrong_answers += 1
             if len(self.wrong) < _WRONG_SHOWN:
                 self.wrong.append(str(report.longrepr))
-        elif hasattr(report, "variantbench_record"):
+        elif hasattr(report, "variantbench_record") and report.when == "setup":
             tally.infrastructure += 1
         else:
             tally.others += 1
@@ -82,7 +83,6 @@ class ControllerHooks:
         """Show what the store now says of this run."""
         from variantbench.plugins.report.build import build_report
         from variantbench.plugins.report.terminal import render
-        from variantbench.plugins.report.verdict import gate_lines
 
         write = terminalreporter
         if self.wrong and self.controller.run.fail_on != "wrong":
@@ -94,8 +94,11 @@ class ControllerHooks:
                 write.write_line(line)
         except StoreError as error:
             write.write_line(str(error), red=True)
-        for line in gate_lines(self.controller.gate):
-            write.write_line(line)
+        if self.controller.gate.has_news:
+            from variantbench.plugins.report.verdict import gate_lines
+
+            for line in gate_lines(self.controller.gate):
+                write.write_line(line)
         if self.controller.stopped:
             write.write_line(f"stopped: {self.controller.stopped}", red=True)
         elif self.interrupted:

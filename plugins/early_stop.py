@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from variantbench.plugins.comparison import Key, Outcome, Policy, Row, is_right, key_of
+from variantbench.plugins.comparison import Key, is_right, key_of
+from variantbench.plugins.policy import Outcome, Policy, Row
 from variantbench.stats.regression import default_margin
 from variantbench.stats.sequential import SequentialGate, Verdict
 

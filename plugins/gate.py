@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from variantbench.plugins.baseline import StoredRun
-from variantbench.plugins.comparison import Comparison, Outcome, Policy, Row, compare_runs
-from variantbench.plugins.early_stop import EarlyVerdict
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.options import RunConfig
+from variantbench.plugins.policy import Outcome, Policy, Row
 from variantbench.plugins.store import Store
 from variantbench.plugins.validity import faults, read_limits
+
+if TYPE_CHECKING:
+    from variantbench.plugins.comparison import Comparison
+    from variantbench.plugins.early_stop import EarlyVerdict
 
 
 def policy_of(run: RunConfig) -> Policy:
@@ -58,6 +61,11 @@ class Gate:
     comparisons: tuple[Comparison, ...] = ()
     early: EarlyVerdict | None = None
     faults: tuple[str, ...] = ()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is anything to say."""
+        return bool(self.baseline or self.faults)
 
     @property
     def outcome(self) -> Outcome:
@@ -106,6 +114,8 @@ def judge(
         return Gate(faults=tuple(faults(rows, policy.limits)))
     if early is not None:
         return Gate(baseline.name, early=early, faults=tuple(faults(rows, policy.limits)))
+    from variantbench.plugins.comparison import compare_runs
+
     try:
         return Gate(baseline.name, tuple(compare_runs(baseline.rows, rows, policy)))
     except UserError as error:

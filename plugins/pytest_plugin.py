@@ -21,8 +21,12 @@ CHAT_MODELS: pytest.StashKey[Mapping[str, bool]] = pytest.StashKey()
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 ANSWERS: pytest.StashKey[Answers] = pytest.StashKey()
 RECORD: pytest.StashKey[Record] = pytest.StashKey()
+SENT: pytest.StashKey[bool] = pytest.StashKey()  # whether the record has gone to the controller
 
 NO_MODEL = "no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)"
+
+# Without workers all cases run here in order, so answers are fetched by the handful.
+_ANSWERS_AHEAD = 31
 
 _MARKS = (
     "questions(items, formats, shots, repeats): the test is asked once per item and prompt format",
@@ -84,9 +88,17 @@ def _configure(config: pytest.Config) -> None:
     models = prepare(run, specs, say=speaker.say)
     controller = Controller(run, models, store, policy=policy, baseline=baseline, say=speaker.say)
     config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
-    config.stash[ANSWERS] = Answers(controller.stream())
+    config.stash[ANSWERS] = Answers(controller.stream(ahead=_ANSWERS_AHEAD))
     config.pluginmanager.register(ControllerHooks(controller, speaker), "variantbench-controller")
+    _add_protocol(config)
     config.add_cleanup(controller.supervisor.close)
+
+
+def _add_protocol(config: pytest.Config) -> None:
+    """Let cases take the short way through pytest, in the processes that run them."""
+    from variantbench.plugins.protocol import ShortProtocol
+
+    config.pluginmanager.register(ShortProtocol(config, _obtain), "variantbench-protocol")
 
 
 def _configure_worker(config: pytest.Config, text: str) -> None:
@@ -97,6 +109,7 @@ def _configure_worker(config: pytest.Config, text: str) -> None:
     config.stash[RUN] = RunConfig.from_dict(given["run"])
     config.stash[CHAT_MODELS] = given["chat_models"]
     config.stash[ANSWERS] = Answers(Stream(given["address"], given["key"]))
+    _add_protocol(config)
 
 
 def _add_marks(config: pytest.Config, run: RunConfig) -> None:
@@ -185,19 +198,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture
 def answer(request: pytest.FixtureRequest, case: Case) -> Answer:
     """The model's graded answer to this case; waits until it is there."""
-    if ANSWERS not in request.config.stash:
+    del case
+    return _obtain(request.node)
+
+
+def _obtain(item: pytest.Item) -> Answer:
+    """The graded answer of a case; a skip or an error where there is none."""
+    if ANSWERS not in item.config.stash:
         pytest.skip(NO_MODEL)
-    from variantbench.plugins.answers import require_answer
+    from variantbench.plugins.answers import case_of, require_answer
     from variantbench.plugins.errors import EngineError, EnoughError
 
+    case = case_of(item)
+    assert case is not None  # noqa: S101 - the fixture `case` comes from our parametrisation alone
     try:
-        record = request.config.stash[ANSWERS].record(request.node.nodeid, case)
+        record = item.config.stash[ANSWERS].record(item.nodeid, case)
     except EnoughError as reached:
         pytest.skip(str(reached))
     except EngineError as error:
-        request.session.shouldstop = str(error)  # no more answers come: one error is enough
+        item.session.shouldstop = str(error)  # no more answers come: one error is enough
         raise
-    request.node.stash[RECORD] = record
+    item.stash[RECORD] = record
     return require_answer(record)
 
 
@@ -214,10 +235,13 @@ def pytest_runtest_makereport(
     from variantbench.plugins.datatypes import Verdict
     from variantbench.plugins.store.rows import record_rows
 
-    if call.when == "setup":
-        vars(report)["variantbench_record"] = json.dumps(record_rows(record))
-        if report.failed:
-            report.longrepr = f"{record.case}: {record.robust.reason}"
+    if SENT not in item.stash:
+        item.stash[SENT] = True
+        rows = record_rows(record)
+        # a worker's report travels by a codec that knows no lone surrogates, and models write them
+        vars(report)["variantbench_record"] = json.dumps(rows) if hasattr(item.config, "workerinput") else rows
+    if call.when == "setup" and report.failed:
+        report.longrepr = f"{record.case}: {record.robust.reason}"
     elif call.when == "call" and report.failed and record.robust.verdict in (Verdict.INCORRECT, Verdict.NO_ANSWER):
         report.longrepr = explain(record)
         vars(report)["variantbench_verdict"] = record.robust.verdict.value

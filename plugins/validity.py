@@ -23,8 +23,9 @@ _IS: Mapping[str, Callable[[Row], bool]] = {
 # mild: they catch a wrong chat template, a missing stop string, an end token that is not one.
 DEFAULT_LIMITS: Mapping[str, float] = {"truncated": 0.5, "void": 0.5, "empty": 0.5, "errors": 0.0}
 
-# From so many answers on, a model that has none right is a fault of the set-up until somebody shows otherwise.
-ENOUGH = 100
+# From so many answers on, a rate says something of the model, and having none right is a fault of the set-up until
+# somebody shows otherwise.
+ENOUGH_FOR_RATES, ENOUGH_FOR_ZERO = 20, 100
 
 
 def was_not_executed(row: Row) -> bool:
@@ -55,13 +56,13 @@ def faults(rows: Iterable[Row], limits: Mapping[str, float] = DEFAULT_LIMITS) ->
 def _faults_of(model: str, rows: list[Row], limits: Mapping[str, float]) -> Iterable[str]:
     for name, limit in limits.items():
         count = sum(map(_IS[name], rows))
-        if count > limit * len(rows):
+        if count > limit * len(rows) and (len(rows) >= ENOUGH_FOR_RATES or name == "errors"):
             yield (
                 f"{model}: {count:,} of {len(rows):,} answers {_WORDS[name]} ({count / len(rows):.1%}, "
                 f"limit {limit:.1%}; --limit {name}=RATE)"
             )
     judged = [row for row in rows if row["robust_verdict"] != Verdict.ERROR]
-    if len(judged) >= ENOUGH and not any(row["robust_verdict"] == Verdict.CORRECT for row in judged):
+    if len(judged) >= ENOUGH_FOR_ZERO and not any(row["robust_verdict"] == Verdict.CORRECT for row in judged):
         yield f"{model}: accuracy 0.0000 of {len(judged):,} answers: look at some before you believe it"
 
 

@@ -36,8 +36,8 @@ def compare(
     Exit status 0: pass; 10: invalid; 11: regression; 12: inconclusive.
     """
     from variantbench.plugins.baseline import load_run
-    from variantbench.plugins.comparison import Policy
     from variantbench.plugins.gate import judge, status_of, with_noise
+    from variantbench.plugins.policy import Policy
     from variantbench.plugins.report.verdict import gate_lines
     from variantbench.plugins.store import open_store
     from variantbench.plugins.validity import read_limits

@@ -27,10 +27,14 @@ GONE = "the supervisor process is gone: run the same command again, what was sto
 
 
 class Stream:
-    """A connection to the run's supervisor. Not for use by several threads at once."""
+    """A connection to the run's supervisor. Not for use by several threads at once.
 
-    def __init__(self, address: str, key: str) -> None:
-        self.address, self.key = address, key
+    `ahead` is how many answers to fetch with one that is asked for, where the next will be asked for here.
+    """
+
+    def __init__(self, address: str, key: str, *, ahead: int = 0) -> None:
+        self.address, self.key, self.ahead = address, key, ahead
+        self._fetched: dict[str, Message] = {}
         self._connection: Connection | None = None
 
     def submit(self, jobs: Callable[[], Sequence[Job]]) -> None:
@@ -40,13 +44,19 @@ class Stream:
 
     def answer(self, job_id: str) -> tuple[Completion, str]:
         """The job's completion and its key in the store, as soon as it exists; EngineError if none will come."""
-        reply = self._ask({"ask": "answer", "id": job_id})
+        if job_id not in self._fetched:
+            self._fetch(job_id)
+        reply = self._fetched.pop(job_id)
+        values = reply["completion"]
+        return Completion(**{**values, "finish_reason": FinishReason(values["finish_reason"])}), reply["key"]
+
+    def _fetch(self, job_id: str) -> None:
+        reply = self._ask({"ask": "answer", "id": job_id, "ahead": self.ahead})
         if "enough" in reply:
             raise EnoughError("not needed: the verdict was reached before")
         if "stopped" in reply:
             raise EngineError(reply["stopped"])
-        values = reply["completion"]
-        return Completion(**{**values, "finish_reason": FinishReason(values["finish_reason"])}), reply["key"]
+        self._fetched = reply["answers"]  # what was fetched ahead and not asked for was skipped
 
     def enough(self) -> None:
         """No more answers are needed."""
@@ -104,9 +114,9 @@ class SupervisorProcess:
         self.process.stdin.flush()
         self._wait_until_it_listens()
 
-    def stream(self) -> Stream:
+    def stream(self, *, ahead: int = 0) -> Stream:
         """A new connection to it."""
-        return Stream(self.address, self.key)
+        return Stream(self.address, self.key, ahead=ahead)
 
     def close(self) -> None:
         """End it: it ends the engine. Everything finished is in the store."""

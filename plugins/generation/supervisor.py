@@ -56,7 +56,7 @@ class Board:
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     jobs: list[Job] | None = None
-    ids: frozenset[str] = frozenset()
+    places: dict[str, int] = field(default_factory=dict)  # of each job among them
     answers: dict[str, Answer] = field(default_factory=dict)
     events: list[Message] = field(default_factory=list)
     stopped: str = ""
@@ -67,7 +67,7 @@ class Board:
         """Take the selected cases; only the first submission counts, since every worker selects the same."""
         with self.changed:
             if self.jobs is None:
-                self.jobs, self.ids = jobs, frozenset(job.id for job in jobs)
+                self.jobs, self.places = jobs, {job.id: place for place, job in enumerate(jobs)}
                 self._tell({"event": "submitted", "ids": [job.id for job in jobs]})
 
     def wait_for_jobs(self) -> list[Job]:
@@ -101,17 +101,25 @@ class Board:
             self.enough = True
             self.changed.notify_all()
 
-    def wait_for_answer(self, job_id: str) -> Message:
-        """The answer of one job, as soon as it is there, or why none will come."""
+    def wait_for_answer(self, job_id: str, *, ahead: int = 0) -> Message:
+        """The answer of one job, as soon as it is there, or why none will come.
+
+        With it come those of the next `ahead` jobs that have theirs, since they will be asked for next.
+        """
         with self.changed:
-            unknown = self.jobs is not None and job_id not in self.ids
+            unknown = self.jobs is not None and job_id not in self.places
             self.changed.wait_for(lambda: unknown or job_id in self.answers or self.stopped or self.enough)
             if job_id not in self.answers and self.enough:
                 return {"enough": True}
             if job_id not in self.answers:
                 return {"stopped": self.stopped or f"{job_id} was not among the cases that were handed over"}
-            answer = self.answers[job_id]
-            return {"completion": asdict(answer.completion), "key": answer.key}
+            place = self.places[job_id]
+            near = [job.id for job in (self.jobs or [])[place : place + 1 + ahead]]
+            return {"answers": {job: self._wire(job) for job in near if job in self.answers}}
+
+    def _wire(self, job_id: str) -> Message:
+        answer = self.answers[job_id]
+        return {"completion": asdict(answer.completion), "key": answer.key}
 
     def wait_for_events(self, seen: int) -> list[Message]:
         """Everything that happened after the first `seen` events, as soon as there is something."""
@@ -171,7 +179,7 @@ def _reply(request: Message, board: Board) -> Message:
             board.need_no_more()
             return {}
         case "answer":
-            return board.wait_for_answer(request["id"])
+            return board.wait_for_answer(request["id"], ahead=request["ahead"])
         case "events":
             return {"events": board.wait_for_events(request["seen"])}
         case unknown:

@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Iterator
 from math import isinf
 
-from variantbench.plugins.comparison import Comparison, Outcome, Slice
+from variantbench.plugins.comparison import Comparison, Slice
 from variantbench.plugins.early_stop import EarlyVerdict
 from variantbench.plugins.gate import Gate, status_of
+from variantbench.plugins.policy import Outcome
 from variantbench.stats.regression import Decision, pairs_to_settle
 
 WIDTH = 100

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from variantbench.plugins.comparison import Outcome, Policy, compare_runs
+from variantbench.plugins.comparison import compare_runs
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.policy import Outcome, Policy
 
 SETTINGS = json.dumps({"engine": "transformers", "decoding": {"max_new_tokens": 512}, "chat": False, "seed": 0})
 

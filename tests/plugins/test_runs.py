@@ -6,14 +6,15 @@ import gzip
 import json
 
 import pytest
+import scipy.stats  # noqa: F401 - pytester forgets what a test imports, and numpy cannot be imported twice
 from click.testing import CliRunner
 from sqlalchemy import text
 
 from variantbench.plugins.baseline import load_run, set_baseline
 from variantbench.plugins.cli import variantbench
-from variantbench.plugins.comparison import Policy
 from variantbench.plugins.errors import StoreError, UserError
 from variantbench.plugins.gate import with_noise
+from variantbench.plugins.policy import Policy
 from variantbench.plugins.run_files import export_run, read_run
 from variantbench.plugins.store import open_store, schema
 from variantbench.plugins.store.check import check
