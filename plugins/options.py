@@ -11,7 +11,7 @@ import pytest
 from variantbench.plugins.errors import UserError
 
 CHAT_TEMPLATES = ("auto", "none", "model")
-DTYPES = ("auto", "float32", "bfloat16", "float16")
+DTYPES = ("auto", "float32", "bfloat16", "float16", "int8", "int4")
 FAIL_ON = ("invalid", "wrong")
 DEFAULT_STORE = ".variantbench/runs.db"
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -235,6 +235,9 @@ class Generation:
                 return
             if cause:
                 self.board.tell({"event": "restarted", "cause": cause})
+                # it may have been killed for its memory, and no answer depends on how many are written at once
+                smaller = replace(model.settings, batch_size=max(1, model.settings.batch_size // 2))
+                model = replace(model, settings=smaller)
             cause = self._generate(model, left, keys, twins, store)
         failure = Completion(cause, FinishReason.ERROR, 0, 0, "")  # never graded, reported as an error
         left_over = [keys[job.id] for batch in self._unanswered(batches) for job in batch.jobs]

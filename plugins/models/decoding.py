@@ -34,6 +34,23 @@ class Row:
     generator: torch.Generator | None = None
     started: float = field(default_factory=time.perf_counter)
 
+    def restart(self) -> None:
+        """Forget what was generated."""
+        self.finish = None
+        self.new_ids.clear()
+        self.generator = None
+
+
+def give_back_memory() -> None:
+    """Have torch return the device memory that it holds for later use."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
 
 class Ending:
     """Decides when an answer ends: at an end token, behind a stop string at a line start, or at its length limit."""

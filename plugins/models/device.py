@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import platform
 import re
 
 from variantbench.plugins.errors import UserError
+
+# Weights in 8 or 4 bits, arithmetic in bfloat16, as transformers offers it through bitsandbytes.
+QUANTISED = ("int8", "int4")
 
 
 def cuda_devices() -> int:
@@ -39,6 +43,11 @@ def resolve_device(name: str) -> str:
 
 def resolve_dtype(name: str, *, device: str, model_dtype: str) -> str:
     """The number type of weights and activations: ``auto`` is the model's own on a GPU, float32 on a CPU."""
+    if name in QUANTISED:
+        if not device.startswith("cuda"):
+            raise UserError(f"--dtype {name} needs a CUDA device, not {device}: use float32 or bfloat16 here")
+        if importlib.util.find_spec("bitsandbytes") is None:
+            raise UserError(f"--dtype {name} needs bitsandbytes, not installed here: pip install bitsandbytes")
     if name != "auto":
         return name
     if device == "cpu":

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from variantbench.plugins.datatypes import Decoding
-from variantbench.plugins.models.decoding import Ending, Row, choose
+from variantbench.plugins.models.decoding import Ending, Row, choose, give_back_memory
 
 
 @dataclass(slots=True)
@@ -58,9 +58,21 @@ class PlainDecoder:
                 state.advance()
                 logits = self._forward([[token] for token in tokens], state)
 
-    def logits(self, ids: list[int]) -> torch.Tensor:
+    def logits(self, prefix_ids: list[int], own_ids: list[int]) -> torch.Tensor:
         """Logits behind one text, without batching; what any other decoder must agree with."""
-        return self._read([ids])[0]
+        return self._read([prefix_ids + own_ids])[0]
+
+    def all_logits(self, ids: list[int], *, keep: int) -> torch.Tensor:
+        """Logits (keep x vocabulary, float32) behind each of the last `keep` tokens of one text."""
+        output = self.model(
+            input_ids=torch.tensor([ids], device=self.model.device), use_cache=False, logits_to_keep=keep
+        )
+        logits: torch.Tensor = output.logits[0, -keep:].float()
+        return logits
+
+    def forget(self) -> None:
+        """Nothing is kept between runs; what torch keeps for itself is given back."""
+        give_back_memory()
 
     def _read(self, prompts: Sequence[list[int]]) -> tuple[torch.Tensor, _State]:
         from transformers import DynamicCache

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from variantbench.plugins.datatypes import Decoding
-from variantbench.plugins.models.decoding import Ending, Row, choose
+from variantbench.plugins.models.decoding import Ending, Row, choose, give_back_memory
 
 # Own tokens are summed in blocks of this many, and slots grow by it.
 BLOCK = 128
@@ -261,6 +261,11 @@ class SharedPrefixDecoder:
             if ended:
                 yield ended
 
+    def forget(self) -> None:
+        """Drop the cache, prefix included: the next run reads it again."""
+        self.attention.cache, self.prefix_ids = None, []
+        give_back_memory()
+
     def logits(self, prefix_ids: list[int], own_ids: list[int]) -> torch.Tensor:
         """Logits behind one text, split into prefix and own part; to be compared with the plain decoder's."""
         cache = self._cache(prefix_ids)
@@ -275,7 +280,7 @@ class SharedPrefixDecoder:
             if prefix_ids:
                 self._forward(cache, [prefix_ids], [0], slots=slice(0, 1))
                 cache.take_as_prefix(len(prefix_ids))
-            self.prefix_ids, cache.slots = prefix_ids, self.size
+            self.prefix_ids, cache.slots = prefix_ids, max(self.size, FEWEST_ROWS)
         return cache
 
     def _read(self, cache: SlotCache, rows: Sequence[Row], *, at: int) -> None:

@@ -19,7 +19,9 @@ from typing import Any, Protocol
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Prompt
 from variantbench.plugins.errors import EngineError
 from variantbench.plugins.generation.plan import Batch, Job
+from variantbench.plugins.models.canary import check_format
 from variantbench.plugins.models.decoding import Ending, Row
+from variantbench.plugins.models.device import QUANTISED
 from variantbench.plugins.models.engines import EngineSettings
 from variantbench.plugins.models.tokens import token_ids
 
@@ -30,11 +32,20 @@ REVISION = "1"  # part of the completions' key: raise it when answers may change
 # Name under which our attention stands in transformers' registry.
 _ATTENTION = "variantbench_cascade"
 
+_ADVICE_MEMORY = "take a smaller --max-new-tokens, --dtype bfloat16 or int8, or a larger device"
 _ADVICE = "check the folder (config.json, *.safetensors and the tokenizer's files belong there), --dtype and --device"
 
 
 class Decoder(Protocol):
-    """A decoding loop."""
+    """A decoding loop for `size` rows at once."""
+
+    size: int
+
+    def forget(self) -> None:
+        """Give back the memory that it keeps between runs."""
+
+    def logits(self, prefix_ids: list[int], own_ids: list[int]) -> Any:
+        """Logits (1 x vocabulary) behind one text."""
 
     def run(
         self, prefix_ids: list[int], rows: Sequence[Row], decoding: Decoding, ending: Ending
@@ -52,17 +63,38 @@ def load(settings: EngineSettings) -> TransformersEngine:
     try:
         tokenizer = AutoTokenizer.from_pretrained(settings.source, **options)
         model = AutoModelForCausalLM.from_pretrained(
-            settings.source, dtype=getattr(torch, settings.dtype), use_safetensors=True, **options
+            settings.source, use_safetensors=True, **_number_type(settings), **options
         )
-        model = model.to(settings.device).eval()
-        return TransformersEngine(settings, model, tokenizer)
+        if settings.dtype not in QUANTISED:
+            model = model.to(settings.device)
+        return TransformersEngine(settings, model.eval(), tokenizer)
     except Exception as error:  # a folder may hold anything, and any code may run while it loads
         raise EngineError(f"model {settings.model} does not load: {_first_line(error)}; {_ADVICE}") from error
+
+
+def _number_type(settings: EngineSettings) -> dict[str, Any]:
+    """The options that say how weights are held: as a number type, or in 8 or 4 bits with bfloat16 arithmetic."""
+    import torch
+
+    if settings.dtype not in QUANTISED:
+        return {"dtype": getattr(torch, settings.dtype)}
+    from transformers import BitsAndBytesConfig
+
+    eight = settings.dtype == "int8"
+    bits = BitsAndBytesConfig(load_in_8bit=eight, load_in_4bit=not eight, bnb_4bit_compute_dtype=torch.bfloat16)
+    return {"dtype": torch.bfloat16, "quantization_config": bits, "device_map": {"": settings.device}}
 
 
 def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__
+
+
+class PlainLogits(Protocol):
+    """Logits (tokens x vocabulary, float32) behind the last `keep` tokens of one text, read whole."""
+
+    def __call__(self, ids: list[int], *, keep: int) -> Any:
+        """Read the text."""
 
 
 class TransformersEngine:
@@ -73,7 +105,9 @@ class TransformersEngine:
         self.context = settings.context or _context_length(model.config)
         self.end_ids = _end_ids(model, tokenizer)
         self.adds_bos = _adds_bos(tokenizer)
-        self.decoder = _decoder(model, size=settings.batch_size)
+        self.decoder, self.plain_logits = _decoder(model, size=settings.batch_size)
+        self.tolerance = _tolerance(model)
+        self._checked: set[tuple[str, bool]] = set()  # formats that the canary has looked at
 
     def describe(self) -> dict[str, Any]:
         """What was loaded, for the run's manifest."""
@@ -114,8 +148,39 @@ class TransformersEngine:
         if too_long:
             yield {row.job.id: self._completion(row, ending) for row in too_long}
         fitting = [row for row in rows if row.finish is None]
-        for ended in self.decoder.run(prefix_ids, fitting, decoding, ending):
+        if not fitting:
+            return
+        prompt = jobs[0][1].prompt
+        if (prompt.prefix, prompt.chat) not in self._checked:
+            check_format(self, prefix_ids, fitting, decoding)
+            self._checked.add((prompt.prefix, prompt.chat))
+        for ended in self._decode(prefix_ids, fitting, decoding, ending):
             yield {row.job.id: self._completion(row, ending) for row in ended}
+
+    def _decode(
+        self, prefix_ids: list[int], rows: Sequence[Row], decoding: Decoding, ending: Ending
+    ) -> Iterator[list[Row]]:
+        """The rows as they end; where memory runs out, half as many at once, which changes no answer."""
+        owed = {row.job.id: row for row in rows}
+        while owed:
+            try:
+                for ended in self.decoder.run(prefix_ids, list(owed.values()), decoding, ending):
+                    for row in ended:
+                        del owed[row.job.id]
+                    yield ended
+                return
+            except RuntimeError as error:
+                if not _is_out_of_memory(error):
+                    raise
+                if self.decoder.size == 1:
+                    raise EngineError(
+                        f"model {self.settings.model} runs out of memory with one prompt at a time: {_ADVICE_MEMORY}"
+                    ) from error
+            self.decoder.forget()
+            self.decoder.size //= 2
+            print(f"out of memory: going on with {self.decoder.size} prompts at once", file=sys.stderr)  # noqa: T201
+            for row in owed.values():
+                row.restart()
 
     def _rows(self, jobs: Sequence[tuple[str, Job]]) -> tuple[list[int], list[Row]]:
         """The tokens that all prompts share with the format's prefix, and a row with the rest for each prompt."""
@@ -141,8 +206,17 @@ class TransformersEngine:
         )
 
 
-def _decoder(model: Any, *, size: int) -> Decoder:
-    """The shared-prefix decoder if the model's attention can be replaced, else the plain one."""
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
+def _decoder(model: Any, *, size: int) -> tuple[Decoder, PlainLogits | None]:
+    """The shared-prefix decoder, with the plain way to logits beside it, if the model's attention can be replaced.
+
+    Else the plain decoder, with nothing to be compared.
+    """
     from transformers import AttentionInterface
 
     from variantbench.plugins.models.plain import PlainDecoder
@@ -157,7 +231,7 @@ def _decoder(model: Any, *, size: int) -> Decoder:
     AttentionInterface.register(_ATTENTION, attention)
     cascade = SharedPrefixDecoder(model, attention, cache_argument=cache_argument, size=size)
     probe = list(range(5, 5 + 24))  # any tokens will do
-    expected = plain.logits(probe)
+    expected = plain.logits([], probe)
     try:
         model.set_attn_implementation(_ATTENTION)
         difference = float((cascade.logits(probe[:16], probe[16:]) - expected).abs().max() / expected.abs().max())
@@ -165,10 +239,18 @@ def _decoder(model: Any, *, size: int) -> Decoder:
     except Exception as error:
         difference, cause = 1.0, f"{type(error).__name__}: {error}"
     if difference < _tolerance(model):
-        return cascade
+
+        def plain_logits(ids: list[int], *, keep: int) -> Any:
+            model.set_attn_implementation(own)
+            try:
+                return plain.all_logits(ids, keep=keep)
+            finally:
+                model.set_attn_implementation(_ATTENTION)
+
+        return cascade, plain_logits
     model.set_attn_implementation(own)
     print(f"shared-prefix attention does not fit this model ({cause}): generating the plain way", file=sys.stderr)  # noqa: T201
-    return plain
+    return plain, None
 
 
 def _tolerance(model: Any) -> float:

@@ -81,7 +81,7 @@ def answers(decoder, prefix, own, *, temperature=0.0, stops=(), new=24, seed=3):
 
 def decoders(model, size=8):
     model.set_attn_implementation("eager")  # as a fresh model has it
-    cascade = engine._decoder(model, size=size)
+    cascade, _ = engine._decoder(model, size=size)
     assert isinstance(cascade, SharedPrefixDecoder)
     return cascade
 
@@ -146,8 +146,9 @@ def test_a_model_whose_attention_cannot_be_replaced_goes_the_plain_way(capsys):
         return output + 0.5 * hidden_states.cumsum(dim=1), weights  # looks at the tokens in a way of its own
 
     layer.forward = own_attention
-    decoder = engine._decoder(model, size=4)
+    decoder, plain_logits = engine._decoder(model, size=4)
     assert isinstance(decoder, PlainDecoder)
+    assert plain_logits is None
     assert "generating the plain way" in capsys.readouterr().err
 
 
