@@ -12,6 +12,7 @@ import click
 
 from variantbench.plugins.errors import VariantbenchError
 from variantbench.plugins.options import DEFAULT_STORE
+from variantbench.plugins.sandbox.commands import sandbox
 
 STORE = click.option(
     "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="File or URL of the store."
@@ -22,6 +23,9 @@ STORE = click.option(
 @click.version_option(package_name="variantbench", message="%(prog)s %(version)s")
 def variantbench() -> None:
     """Reasoning microbenchmarks for language models. To run them: pytest benchmarks/ --model NAME."""
+
+
+variantbench.add_command(sandbox)
 
 
 @variantbench.group(invoke_without_command=True)
