@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import Tally
 from variantbench.plugins.generation.channel import Message
+from variantbench.plugins.generation.execution import SandboxTask
 from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProcess
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.manifest import command_line, manifest
@@ -46,7 +47,12 @@ class Controller:
         self.store = store
         self.manifest = manifest(run, models, command=command_line())
         self.store.start_run(self.run_id, self.manifest)
-        self.supervisor = SupervisorProcess(models, store=run.store, fresh=self.run_id if run.fresh else "")
+        self.supervisor = SupervisorProcess(
+            models,
+            store=run.store,
+            fresh=self.run_id if run.fresh else "",
+            sandbox=SandboxTask(run.sandbox, run.sandbox_runtime),
+        )
         self.progress = Progress(say, models=len(models))
         self.tally = Tally()
         self.stopped = ""  # why no more answers come, if so
@@ -113,6 +119,8 @@ class Controller:
                 self.scheduler.announce(message["ids"])
             case "loaded":
                 self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
+            case "sandbox":
+                self.manifest["sandbox"] = message["details"]
             case "stopped":
                 self._stop(message["cause"])
 

@@ -134,7 +134,7 @@ class Execution:
     """The outcome of one program in the sandbox.
 
     `value` is exact text: an integer, a fraction, or the shortest decimal that gives the float back bit for bit; None
-    for what is no finite number. `kind` is its type: int, float, bool, nan, inf, decimal, …; other for what is no number.
+    for what is no finite number. `kind` is its type: int, float, bool, nan, inf, decimal, …, or other: no number.
     `message` is the exception, or the type returned; `output` the beginning of what was printed.
     """
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.sandbox.choose import check_choice
 
 CHAT_TEMPLATES = ("auto", "none", "model")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -40,6 +41,8 @@ class RunConfig:
     fresh: bool = False
     fail_on: str = "invalid"
     preflight: bool = False
+    sandbox: str = "auto"
+    sandbox_runtime: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The options as plain values, for the run's manifest."""
@@ -100,6 +103,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="only check that right answers would be graded as right; no model is needed",
     )
 
+    add = parser.getgroup("variantbench: answers that are code").addoption
+    add("--sandbox", default="auto", metavar="NAME", dest="vb_sandbox",
+        help="where programs run: auto (the first that works), docker, bubblewrap, or off (not executed)")  # fmt: skip
+    add("--sandbox-runtime", default="", metavar="NAME", dest="vb_sandbox_runtime",
+        help="a runtime of Docker's, such as runsc (gVisor)")  # fmt: skip
+
     add = parser.getgroup("variantbench: the results").addoption
     add("--store", default=DEFAULT_STORE, metavar="URL", dest="vb_store", help=f"file or URL ({DEFAULT_STORE})")
     add(
@@ -122,6 +131,7 @@ def read_options(option: Any) -> RunConfig:
     ):
         if value not in allowed:
             raise UserError(f"{name} {value!r} is not known: choose from {', '.join(allowed)}")
+    check_choice(option.vb_sandbox, option.vb_sandbox_runtime)
     prompts = tuple(name.strip() for text in option.vb_prompts for name in text.split(",") if name.strip())
     values = {name.removeprefix("vb_"): value for name, value in vars(option).items() if name.startswith("vb_")}
     return RunConfig(**{**values, "models": tuple(option.vb_models), "prompts": prompts})

@@ -1,7 +1,7 @@
 """First stage in a box: takes from itself what no answer may have, then becomes the runner.
 
-Covers what must hold before the runner starts: no file can grow, no core is written, few descriptors, no new privileges,
-the filter of system calls. Everything set here is inherited by every answer and costs it nothing.
+Covers what must hold before the runner starts: no file can grow, no core is written, few descriptors, no new
+privileges, the filter of system calls. Everything set here is inherited by every answer and costs it nothing.
 
 Arguments: a nonce for the greeting, and ``own-uid`` (each answer runs as a user of its own; needs root in the box),
 ``one-uid`` (the box has one user) or ``unprotected`` (no filter: development on machines without any sandbox).

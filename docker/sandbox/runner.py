@@ -4,10 +4,10 @@ Standard input brings jobs, standard output takes results; wire.py of the host's
 job's header only, its child reads the source itself; the parent passes on what the child reports without looking at it,
 and wipes its buffer. So nothing of an answer is ever in the memory that another answer is forked from.
 
-Covers: per answer its own user (or, where the box has one user only, no fork at all and no access to the runner's memory),
-limits of CPU time, memory, processes and files; an end to everything the answer started. CPU time decides: the wall clock
-only catches sleepers, and gives an answer that is computing more time, so that a busy machine changes no grade.
-Does not cover: what the box itself must hold back (network, files); boot.py and the backend do that.
+Covers: per answer its own user (or, where the box has one user only, no fork at all and no access to the runner's
+memory), limits of CPU time, memory, processes and files; an end to everything the answer started. CPU time decides: the
+wall clock only catches sleepers, and gives an answer that is computing more time, so that a busy machine changes no
+grade. Does not cover: what the box itself must hold back (network, files); boot.py and the backend do that.
 """
 
 import fcntl
@@ -253,19 +253,20 @@ def limit(which, soft, hard):
     try:
         resource.setrlimit(which, (soft, hard))
     except (ValueError, OSError):
-        pass
+        return
 
 
-# What follows runs in the child beside the answer, which may have changed anything it can reach: modules, builtins, the
-# globals of this file. So whatever is used after the answer has begun is a local name of a closure made before.
+# What follows runs in the child beside the answer, which may have changed anything it can reach: modules, builtins,
+# the globals of this file. So whatever is used after the answer has begun is a local name of a closure made before.
 
 OK, SYNTAX, NAME, ATTRIBUTE, ZERO_DIVISION, TYPE_VALUE, NONE, NOT_A_NUMBER, NO_FUNCTION, MEMORY, OTHER = range(11)
 NO_KIND, INT, FLOAT, BOOL, NAN, INFINITE, MINUS_INFINITE, BIG_INT, OTHER_KIND = range(9)
 MOST_BITS = 8192  # longer integers are told by their length
 EXACT, MESSAGE, OUTPUT = 1, 2, 3  # tags of what may follow the head of a report
 PAPER_BUILTINS = (
-    "int", "float", "str", "bool", "complex", "list", "dict", "tuple", "set", "len", "range", "enumerate", "zip", "all",
-    "any", "reversed", "sorted", "filter", "map", "slice", "round", "min", "max", "abs", "sum", "pow", "divmod", "print",
+    "int", "float", "str", "bool", "complex", "list", "dict", "tuple", "set", "len", "range", "enumerate", "zip",
+    "all", "any", "reversed", "sorted", "filter", "map", "slice", "round", "min", "max", "abs", "sum", "pow", "divmod",
+    "print",
 )  # fmt: skip
 PAPER_MODULES = ("numbers", "math", "cmath", "decimal", "fractions", "random", "typing", "array")
 
@@ -491,7 +492,7 @@ def make_detail(kept):
 def make_exact_text():
     """The function that writes decimals, fractions, and numbers of numpy and sympy, read through their own types."""
     modules, class_of, bases_of = sys.modules, type, type.__dict__["__mro__"].__get__
-    whole, real, both = int, float, "%x/%x".__mod__
+    whole, real, both, no_slot = int, float, "%x/%x".__mod__, AttributeError
 
     def is_a(value, module, name):
         """The class of that name, if it is a real base of the value's."""
@@ -509,19 +510,26 @@ def make_exact_text():
             return kind + " " + real.hex(value)
         return None
 
-    def of_slots(kind, owner, value, numerator, denominator):
-        top, bottom = (owner.__dict__[name].__get__(value) for name in (numerator, denominator))
-        return kind + " " + both((whole.__add__(top, 0), whole.__add__(bottom, 0)))
+    def slot(value, name):
+        """The integer that a type keeps under that name in the value, or for all its values."""
+        for base in bases_of(class_of(value)):
+            found = base.__dict__.get(name)
+            if found is not None:
+                return whole.__add__(found if class_of(found) is whole else found.__get__(value), 0)
+        raise no_slot
+
+    def of_slots(kind, value, numerator, denominator):
+        return kind + " " + both((slot(value, numerator), slot(value, denominator)))
 
     def exact_text(value):
         if owner := is_a(value, "decimal", "Decimal"):
             return "decimal " + owner.__str__(value)
-        if owner := is_a(value, "fractions", "Fraction"):
-            return of_slots("fraction", owner, value, "_numerator", "_denominator")
+        if is_a(value, "fractions", "Fraction"):
+            return of_slots("fraction", value, "_numerator", "_denominator")
         if owner := is_a(value, "numpy", "generic"):
             return of_builtin("numpy", owner.item(value))
-        if owner := is_a(value, "sympy", "Rational"):
-            return of_slots("sympy", owner, value, "p", "q")
+        if is_a(value, "sympy", "Rational"):
+            return of_slots("sympy", value, "p", "q")
         if owner := is_a(value, "sympy", "Float"):
             return of_builtin("sympy", owner.__float__(value))
         return None

@@ -1,7 +1,7 @@
 """Boxes of bubblewrap: unprivileged namespaces, for machines without Docker. The same runner as in a container.
 
-Covers: no network, no file of the host's, read-only everything, own users, processes and names, no capability, our filter
-of system calls, limits of memory and CPU per answer. All answers of a box have one user, so an answer may not fork at all.
+Covers: no network, no file of the host's, read-only everything, own users, processes and names, no capability, our
+filter of system calls, limits of memory and CPU per answer. All answers of a box have one user, so none may fork.
 Does not cover: a limit of the box as a whole (there is no cgroup); what an answer can use is limited by its own limits.
 """
 
@@ -92,7 +92,7 @@ class ProcessBox:
 
     def __init__(self, command: Sequence[str], *, environment: dict[str, str]) -> None:
         self._socket, theirs = socket.socketpair()
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the box
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603
                 list(command),

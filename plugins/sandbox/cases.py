@@ -1,7 +1,8 @@
-"""Case files for the sandbox: programs with agreed endings, and whether our boxes agree. ``variantbench sandbox cases``.
+"""Case files for the sandbox: programs with agreed endings, and whether our boxes agree.
 
-One JSON object a line: `id`, `code`, `expected_class`, and where they matter `also_ok` (other classes), `expected_value`,
-`forbidden` (whether the study's filter of strings matches). Each program is followed by a sentinel in the same box.
+One JSON object a line: `id`, `code`, `expected_class`, and where they matter `also_ok` (other classes),
+`expected_value`, `forbidden` (whether the study's filter of strings matches). Each program is followed by a sentinel
+in the same box.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class SandboxOutcome:
         if got.ending.value not in self.case.classes:
             return f"expected {' or '.join(self.case.classes)}, got {got.ending.value} ({got.message[:80]})"
         if self.case.value is not None and got.ending is ExecutionClass.OK and not _is_value(got, self.case.value):
-            return f"expected the value {str(self.case.value)[:40]}, got {got.kind} {(got.value or '')[:40]}"
+            return f"expected the value {_short(self.case.value)}, got {got.kind} {_short(got.value)}"
         if self.case.forbidden is not None and self.case.forbidden != is_forbidden(self.case.code):
             return f"the study's filter of strings should{'' if self.case.forbidden else ' not'} match"
         return ""
@@ -69,6 +70,10 @@ class SandboxOutcome:
             "sentinel_kept": self.sentinel_kept,
             "agrees": not self.wrong,
         }
+
+
+def _short(value: object) -> str:
+    return str(value)[:40]
 
 
 def _is_value(got: Execution, expected: int | float) -> bool:
@@ -94,8 +99,8 @@ def load_sandbox_cases(path: Path) -> list[SandboxCase]:
                 cases.append(_case(json.loads(line)))
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise UserError(
-                    f"{path}:{number}: no case ({type(error).__name__}: {error}): a case is a JSON object with id, code "
-                    f"and expected_class (one of {', '.join(ending.value for ending in ExecutionClass)})"
+                    f"{path}:{number}: no case ({type(error).__name__}: {error}): a case is a JSON object with id, "
+                    f"code and expected_class (one of {', '.join(ending.value for ending in ExecutionClass)})"
                 ) from None
     return cases
 
@@ -117,7 +122,7 @@ def run_sandbox_cases(cases: Sequence[SandboxCase], open_pool: Callable[[], Pool
     def run(number: int, case: SandboxCase) -> SandboxOutcome:
         pool = free.get()
         try:
-            execution = pool.submit(case.code)
+            execution = pool.submit(case.code, profile="stdlib")
             sentinel = pool.submit(_SENTINEL.format(7_000_000 + number)).result()
             return SandboxOutcome(case, execution.result(), sentinel.value == str(7_000_000 + number))
         finally:

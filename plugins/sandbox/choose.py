@@ -53,7 +53,7 @@ def _docker(runtime: str, limits: Limits | None, say: Say) -> Backend:
     return docker.DockerBackend(ensure_image(say=say), runtime=runtime, limits=limits)
 
 
-def _bubblewrap(runtime: str, limits: Limits | None, say: Say) -> Backend:
+def _bubblewrap(_runtime: str, _limits: Limits | None, _say: Say) -> Backend:
     from variantbench.plugins.sandbox.rootfs import host_root
 
     bubblewrap.find_bwrap()
@@ -61,7 +61,7 @@ def _bubblewrap(runtime: str, limits: Limits | None, say: Say) -> Backend:
     return bubblewrap.BubblewrapBackend(root, digest=digest)
 
 
-def _unprotected(runtime: str, limits: Limits | None, say: Say) -> Backend:
+def _unprotected(_runtime: str, _limits: Limits | None, say: Say) -> Backend:
     from variantbench.plugins.sandbox.unprotected import UnprotectedBackend
 
     say("programs written by the model run UNPROTECTED on this machine, as you")

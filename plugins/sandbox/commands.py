@@ -11,7 +11,12 @@ import click
 from variantbench.plugins.sandbox.choose import CHOICES
 
 SANDBOX = click.option(
-    "--sandbox", "name", type=click.Choice(CHOICES[:-2]), default="auto", show_default=True, help="Which sandbox."
+    "--sandbox",
+    "sandbox_name",
+    type=click.Choice(CHOICES[:-1]),
+    default="auto",
+    show_default=True,
+    help="Which sandbox.",
 )
 RUNTIME = click.option(
     "--sandbox-runtime", "runtime", default="", metavar="NAME", help="A runtime of Docker's (runsc)."
@@ -38,14 +43,14 @@ def build(base: str) -> None:
 @SANDBOX
 @RUNTIME
 @click.option("--json", "as_json", is_flag=True, help="Print every case as a line of JSON.")
-def cases(file: Path, name: str, runtime: str, as_json: bool) -> None:
+def cases(file: Path, sandbox_name: str, runtime: str, as_json: bool) -> None:
     """Run the programs in FILE and say where one ends otherwise than expected; exit 0 only if all agree."""
     from variantbench.plugins.sandbox.cases import load_sandbox_cases, run_sandbox_cases, summary_lines
     from variantbench.plugins.sandbox.choose import open_backend
     from variantbench.plugins.sandbox.pool import Pool
 
     loaded = load_sandbox_cases(file)
-    backend = open_backend(name, runtime=runtime, say=_say)
+    backend = open_backend(sandbox_name, runtime=runtime, say=_say)
     outcomes = run_sandbox_cases(loaded, lambda: Pool(backend, boxes=1))
     for line in (json.dumps(outcome.as_dict()) for outcome in outcomes) if as_json else summary_lines(outcomes):
         click.echo(line)

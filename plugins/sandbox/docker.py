@@ -1,7 +1,7 @@
 """Boxes that are Docker containers, fed through attach streams. Podman's service works the same (set DOCKER_HOST).
 
-Covers: no network, no writable path, no capability but those that change a uid, no new privileges, Docker's own filter of
-system calls beneath ours, limits of processes, memory and CPU. Does not cover: holes in the kernel; with
+Covers: no network, no writable path, no capability but those that change a uid, no new privileges, Docker's own filter
+of system calls beneath ours, limits of processes, memory and CPU. Does not cover: holes in the kernel; with
 ``--sandbox-runtime runsc`` gVisor's kernel stands before it.
 
 The only file that knows the PyPI package ``docker``.
@@ -112,8 +112,9 @@ class DockerBackend:
 def connect(timeout: float = _TIMEOUT) -> Any:
     """The daemon's low-level client; SandboxError if the package is missing, BackendDownError if nobody answers."""
     try:
-        import docker
         from docker.utils import kwargs_from_env
+
+        import docker
     except ImportError:
         raise SandboxError(f"the docker package is not installed: {INSTALL_HINT}") from None
     with daemon_errors():

@@ -1,7 +1,7 @@
-"""A root folder for boxes, made of an interpreter of this machine: no registry and no network are needed.
+"""A root folder for boxes, made of an interpreter of this machine: no registry, no network.
 
-It holds the interpreter, its standard library without tests and tools, numpy and sympy where the interpreter has them (in
-a folder of their own, off the usual path), and the shared libraries they need. Two builds give the same bytes.
+It holds the interpreter, its standard library without tests and tools, numpy and sympy where the interpreter has them
+(in a folder of their own, off the usual path), and the shared libraries they need. Two builds give the same bytes.
 
 Covers: no shell, no setuid file, no user's file. Does not cover: other architectures than this machine's.
 """
@@ -102,7 +102,7 @@ def _standard_library(python: Path) -> tuple[Path, str]:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    def left_out(folder: str, names: list[str]) -> set[str]:
+    def left_out(_folder: str, names: list[str]) -> set[str]:
         return {name for name in names if name in _LEFT_OUT or _NO_CODE.fullmatch(name)}
 
     shutil.copytree(source, target, ignore=left_out, ignore_dangling_symlinks=True, dirs_exist_ok=True)

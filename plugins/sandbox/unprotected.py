@@ -1,4 +1,4 @@
-"""No sandbox at all: the runner as a plain process of the user's. Only on an explicit request, and marked in every record.
+"""No sandbox: the runner as a plain process of the user's. Only on an explicit request, and marked in every record.
 
 Covers: limits of CPU time and memory, a fresh process per answer. Does not cover: anything else. A program may read and
 write whatever the user may, and talk to the network.
@@ -32,6 +32,6 @@ class UnprotectedBackend:
         """That there is no protection."""
         return {"protected": False}
 
-    def accepts(self, greeting: Greeting) -> str:
+    def accepts(self, greeting: Greeting) -> str:  # noqa: ARG002 - as in Backend
         """Any runner is as good as another."""
         return ""

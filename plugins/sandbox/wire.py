@@ -3,8 +3,8 @@
 Host to runner: a header (magic, number, bytes of source, wall ms, cpu s, profile, bytes of memory), then the source.
 Runner to host: a header (magic, number, wait status, wall us, cpu us, peak KiB, bytes), then the answer's own report.
 
-A report is written by the answer's process, which may write anything: it is read strictly, and can only change that
-answer's own grade. It has a head (class, kind of value, length of type name, length of value) and then parts with a tag.
+A report is written by the answer's process, which may write anything: it is read strictly, and can change that
+answer's grade only. It has a head (class, kind of value, lengths of type name and value), then parts with a tag.
 """
 
 from __future__ import annotations
@@ -27,25 +27,33 @@ HELLO, TICK = b"HEL3", b"TIC3"
 _DONE, _TOO_LATE, _ORPHANS = b"RES3", b"RES!", b"RESO"
 _MAGICS = (HELLO, TICK, _DONE, _TOO_LATE, _ORPHANS)
 _MOST_BYTES = 32 * 1024
-_PROFILES = {"python": 0, "paper": 1, "packages": 2}  # the bits PAPER and PACKAGES of runner.py
+# The bits PAPER and PACKAGES of runner.py. "stdlib" is Python without numpy and sympy.
+_PROFILES = {"stdlib": 0, "paper": 1, "python": 2}
 
 _SIGKILL, _SIGXCPU = 9, 24
-_CLASSES = tuple(
-    ExecutionClass[name]
-    for name in (
-        "OK SYNTAX_ERROR NAME_ERROR ATTRIBUTE_ERROR ZERO_DIVISION_ERROR TYPE_VALUE_ERROR NONE_RETURNED NOT_A_NUMBER "
-        "NO_FUNCTION MEMORY OTHER"
-    ).split()
+_CLASSES = (
+    ExecutionClass.OK,
+    ExecutionClass.SYNTAX_ERROR,
+    ExecutionClass.NAME_ERROR,
+    ExecutionClass.ATTRIBUTE_ERROR,
+    ExecutionClass.ZERO_DIVISION_ERROR,
+    ExecutionClass.TYPE_VALUE_ERROR,
+    ExecutionClass.NONE_RETURNED,
+    ExecutionClass.NOT_A_NUMBER,
+    ExecutionClass.NO_FUNCTION,
+    ExecutionClass.MEMORY,
+    ExecutionClass.OTHER,
 )
-_NO_KIND, _INT, _FLOAT, _BOOL, _NAN, _INFINITE, _MINUS_INFINITE, _BIG_INT, _OTHER = range(9)
 _KINDS = ("", "int", "float", "bool", "nan", "inf", "-inf", "big int", "other")
+_NO_KIND, _OTHER = 0, 8
+_NOT_A_NUMBER = 7
 _EXACT, _MESSAGE, _OUTPUT = 1, 2, 3
 
 _INTEGER = re.compile(r"-?[0-9a-f]{1,4096}")
 _REAL = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|-?0x0\.0p\+0")
-_EXACT_VALUES = re.compile(
-    r"(decimal) ([+-]?[0-9.]{1,300}(?:E[+-]?[0-9]{1,3})?)|(\w+) (-?[0-9a-f]{1,600})/([0-9a-f]{1,600})|(\w+) (-?0x\S+)"
-)
+_DECIMAL = re.compile(r"decimal ([+-]?[0-9.]{1,300}(?:E[+-]?[0-9]{1,3})?)")
+_FRACTION = re.compile(r"(\w+) (-?[0-9a-f]{1,600})/([0-9a-f]{1,600})")
+_OTHER_REAL = re.compile(r"(\w+) (-?0x\S+)")
 
 
 class WireError(Exception):
@@ -151,7 +159,7 @@ def read_report(data: bytes) -> Report:
     if has_value != (_CLASSES[number] is ExecutionClass.OK) or value is None:
         return _MALFORMED
     parts = dict(_parts(data[end:]))
-    exact_kind, exact = _exact(_text(parts.get(_EXACT, b""))) if number == 7 else ("", None)
+    exact_kind, exact = _exact(_text(parts.get(_EXACT, b""))) if number == _NOT_A_NUMBER else ("", None)
     name = data[_HEAD.size : _HEAD.size + name_size]
     return Report(
         ending=_CLASSES[number],
@@ -197,17 +205,16 @@ def _parts(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _exact(text: str) -> tuple[str, str | None]:
     """Kind and value of a number that is neither int nor float."""
-    match = _EXACT_VALUES.fullmatch(text)
     try:
-        if match is None:
-            return "", None
-        if match[1]:
-            return "decimal", str(Fraction(match[2]))
-        if match[3]:
-            return match[3], str(Fraction(int(match[4], 16), int(match[5], 16)))
-        return (match[6], repr(float.fromhex(match[7]))) if _REAL.fullmatch(match[7]) else ("", None)
+        if match := _DECIMAL.fullmatch(text):
+            return "decimal", str(Fraction(match[1]))
+        if match := _FRACTION.fullmatch(text):
+            return match[1], str(Fraction(int(match[2], 16), int(match[3], 16)))
+        if (match := _OTHER_REAL.fullmatch(text)) and _REAL.fullmatch(match[2]):
+            return match[1], repr(float.fromhex(match[2]))
     except (ValueError, ZeroDivisionError, OverflowError):
-        return "", None
+        pass
+    return "", None
 
 
 def _text(data: bytes) -> str:
