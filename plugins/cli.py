@@ -13,7 +13,7 @@ import click
 
 from variantbench.plugins.errors import VariantbenchError
 from variantbench.plugins.options import DEFAULT_STORE
-from variantbench.plugins.sandbox.commands import SANDBOX, sandbox
+from variantbench.plugins.sandbox.commands import SANDBOX, doctor, sandbox
 
 if TYPE_CHECKING:
     from variantbench.plugins.grading import Execute
@@ -30,6 +30,7 @@ def variantbench() -> None:
 
 
 variantbench.add_command(sandbox)
+variantbench.add_command(doctor)
 
 
 @variantbench.group(invoke_without_command=True)

@@ -135,7 +135,8 @@ class Execution:
 
     `value` is exact text: an integer, a fraction, or the shortest decimal that gives the float back bit for bit; None
     for what is no finite number. `kind` is its type: int, float, bool, nan, inf, decimal, …, or other: no number.
-    `message` is the exception, or the type returned; `output` the beginning of what was printed.
+    `message` is the exception, or the type returned; `output` the beginning of what was printed. `backend` names the
+    sandbox, with its runtime where that is not the usual one.
     """
 
     ending: ExecutionClass
@@ -146,6 +147,8 @@ class Execution:
     kind: str = ""
     message: str = ""
     cpu_seconds: float = 0.0
+    profile: str = ""
+    image: str = ""  # digest of what the box is made of
 
 
 class ExtractionStatus(StrEnum):

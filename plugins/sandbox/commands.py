@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -60,3 +63,75 @@ def cases(file: Path, sandbox_name: str, runtime: str, as_json: bool) -> None:
 
 def _say(line: str) -> None:
     click.echo(line, err=True)
+
+
+@sandbox.command()
+@SANDBOX
+@RUNTIME
+def check(sandbox_name: str, runtime: str) -> None:
+    """Attack each defence of the sandbox once; exit 0 only if all hold."""
+    from variantbench.plugins.sandbox.choose import open_pool
+    from variantbench.plugins.sandbox.selftest import ATTACKS, self_test
+
+    with open_pool(sandbox_name, runtime=runtime, say=_say) as pool:
+        self_test(pool.backend)
+        pool.try_out()
+        click.echo(f"{pool.backend.name}: {len(ATTACKS)} attacks failed as they should: {', '.join(ATTACKS)}")
+        click.echo(json.dumps(pool.details(), indent=2))
+
+
+@sandbox.command()
+@click.argument("file", type=click.File("r"), default="-")
+@click.option("--profile", type=click.Choice(["python", "paper", "stdlib"]), default="python", show_default=True)
+@SANDBOX
+@RUNTIME
+def shell(file: Any, profile: str, sandbox_name: str, runtime: str) -> None:
+    """Run programs in the sandbox and print how each ended: FILE, or what is typed, up to an empty line each."""
+    from variantbench.plugins.sandbox.choose import open_pool
+
+    with open_pool(sandbox_name, runtime=runtime, boxes=1, say=_say) as pool:
+        for source in _programs(file):
+            click.echo(json.dumps(asdict(pool.execute(source, profile=profile))))
+
+
+def _programs(file: Any) -> Iterator[str]:
+    """A whole file, or from a terminal one program after the other."""
+    if not file.isatty():
+        yield file.read()
+        return
+    click.echo("type a program that defines solution(), then an empty line; Ctrl-D ends", err=True)
+    lines: list[str] = []
+    for line in file:
+        lines.append(line)
+        if not line.strip():
+            yield "".join(lines)
+            lines.clear()
+    if lines:
+        yield "".join(lines)
+
+
+@sandbox.command()
+@SANDBOX
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Rounds; medians are compared.")
+def bench(sandbox_name: str, rounds: int) -> None:
+    """Measure what an answer costs here, and beside a container per answer and `docker exec` in a warm one."""
+    from variantbench.plugins.sandbox.bench import bench as measure
+    from variantbench.plugins.sandbox.bench import cost_lines
+    from variantbench.plugins.sandbox.choose import open_pool
+
+    with open_pool(sandbox_name, say=_say) as pool:
+        for line in cost_lines(measure(pool, image=str(pool.details().get("image", "")), rounds=rounds)):
+            click.echo(line)
+
+
+@click.command()
+def doctor() -> None:
+    """Say which sandbox works on this machine, and what the others lack."""
+    from variantbench.plugins.sandbox.doctor import diagnose
+
+    works = False
+    for finding in diagnose():
+        works = works or finding.works
+        click.echo(f"{'works' if finding.works else 'no   '}  {finding.name}: {finding.text}")
+    if not works:
+        sys.exit(1)

@@ -10,6 +10,8 @@ The only file that knows the PyPI package ``docker``.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import secrets
 import socket
@@ -32,15 +34,16 @@ INSTALL_HINT = "pip install 'variantbench[docker]' and start Docker (Debian: apt
 class DockerBackend:
     """Starts containers of one image. `owner` is written on each, so that those of dead processes can be swept."""
 
-    name = "docker"
-
     def __init__(self, image: str, *, runtime: str = "", limits: Limits | None = None) -> None:
         self.image, self.runtime, self.limits = image, runtime, limits or Limits()
+        self.name = f"docker with {runtime}" if runtime else "docker"
         self.owner = f"{_owner(os.getpid())}:{secrets.token_hex(4)}"
         self._alive: set[str] = set()  # nonces of the boxes in use
         self.client = connect()
         with daemon_errors():
             self._image = self.client.inspect_image(image)
+        layers = json.dumps(self._image["RootFS"]["Layers"])
+        self.digest = f"sha256:{hashlib.sha256(layers.encode()).hexdigest()}"  # an image's id holds the time
 
     def start(self, nonce: str) -> _Container:
         """A new container with its stream."""

@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from variantbench.plugins.datatypes import Execution, ExecutionClass
@@ -99,6 +99,7 @@ class Pool:
         """Backend, image, Python version and limits, for the run's manifest."""
         return {
             "backend": self.backend.name,
+            "digest": self.backend.digest,
             "python": self.greeting.python,
             "limits": self.limits.as_dict(),
             "boxes": len(self._workers),
@@ -342,5 +343,6 @@ class _Session:
         """A runner works in order: the result must be that of the oldest answer it owes."""
         if not self.outstanding or result.number != self.outstanding[0].number:
             raise WireError(f"a result for answer {result.number}, which this box does not owe")
-        execution = read_execution(result, limits=self.pool.limits, backend=self.pool.backend.name)
-        self.pool.done(self.outstanding.popleft(), execution)
+        execution = read_execution(result, limits=self.pool.limits)
+        task, backend = self.outstanding.popleft(), self.pool.backend
+        self.pool.done(task, replace(execution, backend=backend.name, image=backend.digest, profile=task.profile))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Greeting
+from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Greeting, runner_digest
 from variantbench.plugins.sandbox.bubblewrap import ProcessBox
 
 
@@ -17,6 +17,7 @@ class UnprotectedBackend:
     """Starts runners without a box."""
 
     name = "none (unprotected)"
+    digest = runner_digest("")
 
     def start(self, nonce: str) -> ProcessBox:
         """A new runner."""

@@ -122,7 +122,7 @@ class Report:
 _MALFORMED = Report(ExecutionClass.OTHER, message="the report of the program's process is malformed")
 
 
-def read_execution(result: Result, *, limits: Limits, backend: str) -> Execution:
+def read_execution(result: Result, *, limits: Limits) -> Execution:
     """How a program ended: by its own report where there is one, else by how its process ended."""
     report = read_report(result.report) if result.report else _without_report(result, limits)
     return Execution(
@@ -130,7 +130,6 @@ def read_execution(result: Result, *, limits: Limits, backend: str) -> Execution
         value=report.value,
         output=report.output,
         seconds=round(result.wall_us / 1e6, 4),
-        backend=backend,
         kind=report.kind,
         message=report.message,
         cpu_seconds=round(result.cpu_us / 1e6, 4),
