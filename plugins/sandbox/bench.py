@@ -1,7 +1,7 @@
 """What an answer costs in our boxes, in a fresh container, and in a warm one: ``variantbench sandbox bench``.
 
-CPU time is the whole machine's, less that of processes which live all along and are not of the sandbox; rounds take
-turns and medians are compared, so that a busy machine disturbs all ways alike.
+CPU time is that of all processes which take part (this one, the engine, its helpers, the boxes); rounds take turns and
+medians are compared, so that a busy machine disturbs all ways alike.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from variantbench.plugins.errors import SandboxError
 from variantbench.plugins.sandbox.pool import Pool
@@ -33,7 +32,7 @@ _PROGRAM = _ANSWER.format(7) + "print(solution())\n"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one way costs an answer: median CPU time of the machine, and answers a second."""
+    """What one way costs an answer: median CPU time, and answers a second."""
 
     way: str
     cpu_ms: float
@@ -66,7 +65,7 @@ def bench(pool: Pool, *, image: str = "", rounds: int = _ROUNDS) -> list[Cost]:
         measured: dict[str, list[_Round]] = {way: [] for way in ways}
         for _ in range(rounds):
             for way, do in ways.items():
-                measured[way].append(_measure(do, {os.getpid()}))
+                measured[way].append(_measure(do))
     finally:
         if warm:
             _output([str(docker), "rm", "-f", warm])
@@ -111,40 +110,31 @@ def cost_lines(costs: Sequence[Cost]) -> Iterator[str]:
         yield f"{cost.way:<22} {cost.cpu_ms:>13.2f} {cost.per_second:>10.1f}  {ratio}".rstrip()
 
 
-# CPU time of the machine that is not somebody else's.
+# CPU time of everything that takes part: this process, the engine's, the boxes, and what any of them has waited for.
 
 
-def _measure(do: Callable[[], int], own: set[int]) -> _Round:
-    others, busy, started = _others(own), _busy(), time.perf_counter()
+def _measure(do: Callable[[], int]) -> _Round:
+    before, started = _cpu_seconds(), time.perf_counter()
     answers = do()
-    seconds, now_busy, now_others = time.perf_counter() - started, _busy(), _others(own)
-    foreign = sum(now_others[pid] - before for pid, before in others.items() if pid in now_others)
-    return _Round(max(now_busy - busy - foreign, 0.0), seconds, answers)
+    seconds = time.perf_counter() - started
+    time.sleep(0.3)  # the engine tidies up behind a container that has ended
+    return _Round(_cpu_seconds() - before, seconds, answers)
 
 
-def _busy() -> float:
-    """Seconds that all cores have worked."""
-    fields = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
-    user, nice, system, _idle, _waiting, interrupts, soft = fields[:7]
-    return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
+def _cpu_seconds() -> float:
+    return sum(_of_process(folder) for folder in Path("/proc").iterdir() if folder.name.isdigit())
 
 
-def _others(own: set[int]) -> dict[int, float]:
-    """Seconds of CPU time of the processes that are not of the sandbox, and of their children that have ended."""
-    found: dict[int, float] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and int(folder.name) not in own and (read := _process(folder)) is not None:
-            found[int(folder.name)] = read
-    return found
-
-
-def _process(folder: Path) -> float | None:
+def _of_process(folder: Path) -> float:
+    """Seconds of a process that takes part and of its children that have ended; 0 for any other."""
     try:
         head, _, rest = (folder / "stat").read_text().rpartition(")")
         command = (folder / "cmdline").read_text()
     except OSError:
-        return None
-    if any(word in head for word in _OURS) or "/opt/runner/" in command:
-        return None
-    ticks: Any = [int(text) for text in rest.split()[11:15]]
-    return float(sum(ticks)) / os.sysconf("SC_CLK_TCK")
+        return 0.0
+    own, waited_for = rest.split()[11:13], rest.split()[13:15]
+    if folder.name == "1":  # it inherits the engine's helpers
+        own = []
+    elif folder.name != str(os.getpid()) and "/opt/runner/" not in command and not any(word in head for word in _OURS):
+        return 0.0
+    return sum(map(int, [*own, *waited_for])) / os.sysconf("SC_CLK_TCK")

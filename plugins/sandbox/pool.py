@@ -127,6 +127,11 @@ class Pool:
 
     # For the workers.
 
+    @property
+    def patience(self) -> float:
+        """Seconds for which a box that cannot be started is tried again: none before there ever was one."""
+        return _DOWN_SECONDS if self.greeting.nonce else 0.0
+
     def take(self, most: int, *, wait: bool, idle: bool) -> list[_Task]:
         """Up to `most` answers to run; a suspect comes alone and only to a box that is idle."""
         with self._lock:
@@ -219,9 +224,8 @@ class _Worker(threading.Thread):
 
     def _session(self, waiting: list[_Task]) -> _Session | None:
         """A box that greets, with the first answers for it; None, the answers put back, if none is to be had."""
-        give_up_at, pause = time.monotonic() + _DOWN_SECONDS, 0.1
-        cause = ""
-        while not self.pool.closed and time.monotonic() < give_up_at:
+        started, pause, cause = time.monotonic(), 0.1, ""
+        while not self.pool.closed and (not cause or time.monotonic() < started + self.pool.patience):
             nonce = secrets.token_hex(8)
             try:
                 box = self.pool.backend.start(nonce)

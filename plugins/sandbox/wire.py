@@ -124,7 +124,9 @@ _MALFORMED = Report(ExecutionClass.OTHER, message="the report of the program's p
 
 def read_execution(result: Result, *, limits: Limits) -> Execution:
     """How a program ended: by its own report where there is one, else by how its process ended."""
-    report = read_report(result.report) if result.report else _without_report(result, limits)
+    report = read_report(result.report) if result.report else _MALFORMED
+    if report is _MALFORMED:
+        report = _without_report(result, limits)
     return Execution(
         ending=report.ending,
         value=report.value,
@@ -141,6 +143,8 @@ def _without_report(result: Result, limits: Limits) -> Report:
     out_of_time = signal == _SIGKILL and result.cpu_us >= limits.cpu_seconds * 1_000_000
     if result.magic == _TOO_LATE or signal == _SIGXCPU or out_of_time:
         return Report(ExecutionClass.TIMEOUT)
+    if result.report:
+        return _MALFORMED
     how = f"killed by signal {signal}" if signal else f"left with exit code {code}"
     return Report(ExecutionClass.OTHER, message=f"the program's process was {how} before solution returned")
 
