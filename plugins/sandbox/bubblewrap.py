@@ -97,8 +97,8 @@ class ProcessBox:
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603
                 list(command),
-                stdin=theirs,
-                stdout=theirs,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
                 stderr=self._errors,
                 env=environment,
                 cwd="/",

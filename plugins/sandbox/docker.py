@@ -16,6 +16,7 @@ import os
 import secrets
 import socket
 import struct
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ class DockerBackend:
         self.owner = f"{_owner(os.getpid())}:{secrets.token_hex(4)}"
         self._alive: set[str] = set()  # nonces of the boxes in use
         self.client = connect()
+        weakref.finalize(self, self.client.close)
         with daemon_errors():
             self._image = self.client.inspect_image(image)
         layers = json.dumps(self._image["RootFS"]["Layers"])

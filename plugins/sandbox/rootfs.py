@@ -11,17 +11,18 @@ from __future__ import annotations
 import compileall
 import hashlib
 import importlib.util
-import io
 import json
 import os
+import py_compile
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from variantbench.plugins.errors import SandboxError
 
@@ -45,15 +46,22 @@ _FOLDERS = ("dev", "proc", "sys", "tmp", "var/tmp", "opt/runner", "etc", _PACKAG
 
 def host_root(cache: Path) -> tuple[Path, str]:
     """A root folder made of the running interpreter, built at first use, and its digest."""
+    if shutil.which("ldd") is None:
+        raise SandboxError("no ldd on this machine: a root for the sandbox cannot be made of its interpreter")
     python = Path(os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable))
     recipe = json.dumps([str(python), sys.version, *_package_versions(), _own_digest()])
+    return cached_root(cache, recipe, lambda root: build_root(root, python))
+
+
+def cached_root(cache: Path, recipe: str, build: Callable[[Path], None]) -> tuple[Path, str]:
+    """The root folder that a recipe describes, built at first use, and its digest."""
     folder = cache / "sandbox" / f"root-{hashlib.sha256(recipe.encode()).hexdigest()[:16]}"
     note = folder / "digest"
     if not note.is_file():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="making-") as making:
             made = Path(making) / "made"
-            build_root(made / "root", python)
+            build(made / "root")
             (made / "digest").write_text(digest(made / "root"))
             try:
                 made.rename(folder)
@@ -65,10 +73,7 @@ def host_root(cache: Path) -> tuple[Path, str]:
 
 def build_root(root: Path, python: Path) -> None:
     """Fill an empty folder with everything that `python` needs to run."""
-    for name in _FOLDERS:
-        (root / name).mkdir(parents=True, exist_ok=True)
-    for name, text in _FILES.items():
-        (root / name).write_text(text)
+    furnish(root)
     library, version = _standard_library(python)
     binary = root / "usr/local/bin" / version
     binary.parent.mkdir(parents=True)
@@ -86,12 +91,25 @@ def build_root(root: Path, python: Path) -> None:
         compileall.compile_dir(
             folder,
             quiet=2,
-            invalidation_mode=compileall.py_compile.PycInvalidationMode.UNCHECKED_HASH,
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
             stripdir=str(root),
         )
+    even_out(root)
+
+
+def furnish(root: Path) -> None:
+    """The folders and the few files that every box has."""
+    for name in _FOLDERS:
+        (root / name).mkdir(parents=True, exist_ok=True)
+    for name, text in _FILES.items():
+        (root / name).write_text(text)
+
+
+def even_out(root: Path) -> None:
+    """Everything readable, nothing setuid, whatever the umask was."""
     for path in root.rglob("*"):
         if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 def _standard_library(python: Path) -> tuple[Path, str]:
@@ -166,9 +184,9 @@ def _own_digest() -> str:
 # As an archive that is the same every time.
 
 
-def write_tar(root: Path, out: io.BufferedIOBase | tempfile._TemporaryFileWrapper[bytes]) -> None:
+def write_tar(root: Path, out: IO[bytes]) -> None:
     """A tar of the folder: sorted, without times and owners."""
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[arg-type]
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(root.rglob("*")):
             info = archive.gettarinfo(str(path), arcname=str(path.relative_to(root)))
             info.mtime = info.uid = info.gid = 0
@@ -183,12 +201,6 @@ def write_tar(root: Path, out: io.BufferedIOBase | tempfile._TemporaryFileWrappe
 def digest(root: Path) -> str:
     """The sha256 of the folder's archive."""
     with tempfile.TemporaryFile() as file:
-        write_tar(root, file)  # type: ignore[arg-type]
+        write_tar(root, file)
         file.seek(0)
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def need_ldd() -> None:
-    """SandboxError where the machine cannot tell an interpreter's libraries."""
-    if shutil.which("ldd") is None:
-        raise SandboxError("no ldd on this machine: a root for the sandbox cannot be made of its interpreter")
