@@ -225,11 +225,11 @@ def cases(file: Path, protocol: str, kinds: tuple[str, ...], sandbox_name: str, 
 def _executing(sandbox: str, *, needed: bool) -> Iterator[Execute | None]:
     """What executes programs, if any are to be executed and a sandbox works here; else a line says why not."""
     from variantbench.plugins.errors import SandboxError
-    from variantbench.plugins.sandbox.choose import open_pool
+    from variantbench.plugins.sandbox.choose import SandboxTask, open_pool
 
     pool = None
     try:
-        pool = open_pool(sandbox, say=lambda line: click.echo(line, err=True)) if needed else None
+        pool = open_pool(SandboxTask(sandbox), say=lambda line: click.echo(line, err=True)) if needed else None
     except SandboxError as error:
         click.echo(str(error), err=True)
     try:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import Tally
 from variantbench.plugins.generation.channel import Message
-from variantbench.plugins.generation.execution import SandboxTask
 from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProcess
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.manifest import command_line, manifest
@@ -51,7 +50,7 @@ class Controller:
             models,
             store=run.store,
             fresh=self.run_id if run.fresh else "",
-            sandbox=SandboxTask(run.sandbox, run.sandbox_runtime),
+            sandbox=run.sandbox_task,
         )
         self.progress = Progress(say, models=len(models))
         self.tally = Tally()

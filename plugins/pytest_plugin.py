@@ -144,7 +144,7 @@ def _preflight_programs(session: pytest.Session, reporter: Any) -> None:
     """Run the programs of shots whose answers are code, where there is a sandbox."""
     from variantbench.plugins.answers import case_of, programs_of
     from variantbench.plugins.errors import VariantbenchError
-    from variantbench.plugins.generation.execution import Executor, SandboxTask
+    from variantbench.plugins.generation.execution import Executor
 
     programs = programs_of([case for item in session.items if (case := case_of(item))])
     if programs is None:
@@ -155,7 +155,7 @@ def _preflight_programs(session: pytest.Session, reporter: Any) -> None:
         if reporter is not None and "line" in message:
             reporter.write_line(f"variantbench: {message['line']}")
 
-    executor = Executor(SandboxTask(run.sandbox, run.sandbox_runtime), tell)
+    executor = Executor(run.sandbox_task, tell)
     try:
         executor.open(programs)
     except VariantbenchError as error:

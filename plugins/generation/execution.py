@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from variantbench.plugins.datatypes import Execution, ExecutionClass
 from variantbench.plugins.errors import SandboxError
 from variantbench.plugins.generation.channel import Message
 from variantbench.plugins.preflight import Program, check_programs
-from variantbench.plugins.sandbox.choose import NO_SANDBOX, UNPROTECTED, open_backend
+from variantbench.plugins.sandbox.choose import NO_SANDBOX, UNPROTECTED, SandboxTask, open_backend
 from variantbench.plugins.sandbox.pool import Pool
 from variantbench.plugins.sandbox.selftest import self_test
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxTask:
-    """What the user asked for."""
-
-    name: str = "auto"
-    runtime: str = ""
 
 
 class Executor:
@@ -38,7 +29,7 @@ class Executor:
         Without any sandbox the run goes on: answers that are code are not executed.
         """
         try:
-            backend = open_backend(self.task.name, runtime=self.task.runtime, say=self._say)
+            backend = open_backend(self.task, say=self._say)
         except (SandboxError, OSError) as error:
             self._reason = str(error) if str(error).startswith("not executed") else f"not executed: {error}"
             self._say(self._reason)

@@ -20,10 +20,10 @@ from pathlib import Path
 from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass, FinishReason
 from variantbench.plugins.errors import EngineError
 from variantbench.plugins.generation.channel import Message, connect, new_address, receive, send
-from variantbench.plugins.generation.execution import SandboxTask
 from variantbench.plugins.generation.plan import Job, to_wire
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.preflight import Program
+from variantbench.plugins.sandbox.choose import SandboxTask
 
 GONE = "the supervisor process is gone: run the same command again, what was stored is not generated twice"
 

@@ -22,11 +22,12 @@ from variantbench.plugins.datatypes import Completion, FinishReason
 from variantbench.plugins.errors import EngineError, SandboxError, StoreError, UserError
 from variantbench.plugins.generation.channel import Message, listen, receive, send
 from variantbench.plugins.generation.engine_client import EngineClient, EngineDiedError
-from variantbench.plugins.generation.execution import Executor, SandboxTask
+from variantbench.plugins.generation.execution import Executor
 from variantbench.plugins.generation.key import completion_key
 from variantbench.plugins.generation.plan import Batch, Job, from_wire, plan_batches
 from variantbench.plugins.models.engines import EngineSettings
 from variantbench.plugins.preflight import Program
+from variantbench.plugins.sandbox.choose import SandboxTask
 from variantbench.plugins.store import Store, open_store
 
 # An engine that dies is started again with what it has not answered, so many times.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from variantbench.plugins.cache import cache_folder
 from variantbench.plugins.errors import SandboxError, UserError
@@ -22,38 +23,49 @@ SWITCHED_OFF = "not executed: --sandbox off"
 Say = Callable[[str], None]
 
 
-def check_choice(name: str, runtime: str) -> None:
-    """UserError if the options name no sandbox, or a runtime for one that has none."""
-    if name not in CHOICES:
-        raise UserError(f"--sandbox {name!r} is not known: choose from {', '.join(CHOICES[:-1])}")
-    if runtime and name not in (AUTO, "docker"):
-        raise UserError(f"--sandbox-runtime {runtime} is a runtime of Docker's: it does not go with --sandbox {name}")
+@dataclass(frozen=True, slots=True)
+class SandboxTask:
+    """What the user asked for. `runtime` and `image` are Docker's; empty for the usual ones."""
+
+    name: str = AUTO
+    runtime: str = ""
+    image: str = ""
 
 
-def open_backend(name: str = AUTO, *, runtime: str = "", limits: Limits | None = None, say: Say = print) -> Backend:
-    """The backend of that name, ready to start boxes; SandboxError with what to do if it does not work here."""
-    check_choice(name, runtime)
-    if name == AUTO:
-        return _first_that_works(runtime, limits, say)
-    if name == OFF:
+def check_choice(task: SandboxTask) -> None:
+    """UserError if the options name no sandbox, or Docker's options for one that is not Docker."""
+    if task.name not in CHOICES:
+        raise UserError(f"--sandbox {task.name!r} is not known: choose from {', '.join(CHOICES[:-1])}")
+    for option, value in (("--sandbox-runtime", task.runtime), ("--sandbox-image", task.image)):
+        if value and task.name not in (AUTO, "docker"):
+            raise UserError(f"{option} {value} is Docker's: it does not go with --sandbox {task.name}")
+
+
+def open_backend(task: SandboxTask | None = None, *, limits: Limits | None = None, say: Say = print) -> Backend:
+    """The backend asked for, ready to start boxes; SandboxError with what to do if it does not work here."""
+    task = task or SandboxTask()
+    check_choice(task)
+    if task.name == AUTO:
+        return _first_that_works(task, limits, say)
+    if task.name == OFF:
         raise SandboxError(SWITCHED_OFF)
-    return _OPENERS[name](runtime, limits, say)
+    return _OPENERS[task.name](task, limits, say)
 
 
 def open_pool(
-    name: str = AUTO, *, runtime: str = "", limits: Limits | None = None, boxes: int = 0, say: Say = print
+    task: SandboxTask | None = None, *, limits: Limits | None = None, boxes: int = 0, say: Say = print
 ) -> Pool:
     """A pool of the backend's boxes, one for each core unless `boxes` says otherwise."""
-    return Pool(open_backend(name, runtime=runtime, limits=limits, say=say), boxes=boxes, limits=limits)
+    return Pool(open_backend(task, limits=limits, say=say), boxes=boxes, limits=limits)
 
 
-def _docker(runtime: str, limits: Limits | None, say: Say) -> Backend:
+def _docker(task: SandboxTask, limits: Limits | None, say: Say) -> Backend:
     from variantbench.plugins.sandbox.image import ensure_image
 
-    return docker.DockerBackend(ensure_image(say=say), runtime=runtime, limits=limits)
+    return docker.DockerBackend(task.image or ensure_image(say=say), runtime=task.runtime, limits=limits)
 
 
-def _bubblewrap(_runtime: str, _limits: Limits | None, _say: Say) -> Backend:
+def _bubblewrap(_task: SandboxTask, _limits: Limits | None, _say: Say) -> Backend:
     from variantbench.plugins.sandbox.rootfs import host_root
 
     bubblewrap.find_bwrap()
@@ -61,25 +73,25 @@ def _bubblewrap(_runtime: str, _limits: Limits | None, _say: Say) -> Backend:
     return bubblewrap.BubblewrapBackend(root, root_digest=digest)
 
 
-def _unprotected(_runtime: str, _limits: Limits | None, say: Say) -> Backend:
+def _unprotected(_task: SandboxTask, _limits: Limits | None, say: Say) -> Backend:
     from variantbench.plugins.sandbox.unprotected import UnprotectedBackend
 
     say("programs written by the model run UNPROTECTED on this machine, as you")
     return UnprotectedBackend()
 
 
-_OPENERS: dict[str, Callable[[str, Limits | None, Say], Backend]] = {
+_OPENERS: dict[str, Callable[[SandboxTask, Limits | None, Say], Backend]] = {
     "docker": _docker,
     "bubblewrap": _bubblewrap,
     UNPROTECTED: _unprotected,
 }
 
 
-def _first_that_works(runtime: str, limits: Limits | None, say: Say) -> Backend:
+def _first_that_works(task: SandboxTask, limits: Limits | None, say: Say) -> Backend:
     reasons = []
-    for name in ("docker",) if runtime else ("docker", "bubblewrap"):
+    for name in ("docker",) if task.runtime or task.image else ("docker", "bubblewrap"):
         try:
-            backend = _OPENERS[name](runtime, limits, say)
+            backend = _OPENERS[name](task, limits, say)
             with Pool(backend, boxes=1, limits=limits) as pool:
                 pool.try_out()
         except (SandboxError, OSError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from variantbench.plugins.sandbox.choose import CHOICES
+from variantbench.plugins.sandbox.choose import CHOICES, SandboxTask
 
 SANDBOX = click.option(
     "--sandbox",
@@ -24,6 +24,7 @@ SANDBOX = click.option(
 RUNTIME = click.option(
     "--sandbox-runtime", "runtime", default="", metavar="NAME", help="A runtime of Docker's (runsc)."
 )
+IMAGE = click.option("--sandbox-image", "image", default="", metavar="NAME", help="An image of your own for Docker.")
 
 
 @click.group()
@@ -45,15 +46,16 @@ def build(base: str) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @SANDBOX
 @RUNTIME
+@IMAGE
 @click.option("--json", "as_json", is_flag=True, help="Print every case as a line of JSON.")
-def cases(file: Path, sandbox_name: str, runtime: str, as_json: bool) -> None:
+def cases(file: Path, sandbox_name: str, runtime: str, image: str, as_json: bool) -> None:
     """Run the programs in FILE and say where one ends otherwise than expected; exit 0 only if all agree."""
     from variantbench.plugins.sandbox.cases import load_sandbox_cases, run_sandbox_cases, summary_lines
     from variantbench.plugins.sandbox.choose import open_backend
     from variantbench.plugins.sandbox.pool import Pool
 
     loaded = load_sandbox_cases(file)
-    backend = open_backend(sandbox_name, runtime=runtime, say=_say)
+    backend = open_backend(SandboxTask(sandbox_name, runtime, image), say=_say)
     outcomes = run_sandbox_cases(loaded, lambda: Pool(backend, boxes=1))
     for line in (json.dumps(outcome.as_dict()) for outcome in outcomes) if as_json else summary_lines(outcomes):
         click.echo(line)
@@ -68,12 +70,13 @@ def _say(line: str) -> None:
 @sandbox.command()
 @SANDBOX
 @RUNTIME
-def check(sandbox_name: str, runtime: str) -> None:
+@IMAGE
+def check(sandbox_name: str, runtime: str, image: str) -> None:
     """Attack each defence of the sandbox once; exit 0 only if all hold."""
     from variantbench.plugins.sandbox.choose import open_pool
     from variantbench.plugins.sandbox.selftest import ATTACKS, self_test
 
-    with open_pool(sandbox_name, runtime=runtime, say=_say) as pool:
+    with open_pool(SandboxTask(sandbox_name, runtime, image), say=_say) as pool:
         self_test(pool.backend)
         pool.try_out()
         click.echo(f"{pool.backend.name}: {len(ATTACKS)} attacks failed as they should: {', '.join(ATTACKS)}")
@@ -85,11 +88,12 @@ def check(sandbox_name: str, runtime: str) -> None:
 @click.option("--profile", type=click.Choice(["python", "paper", "stdlib"]), default="python", show_default=True)
 @SANDBOX
 @RUNTIME
-def shell(file: Any, profile: str, sandbox_name: str, runtime: str) -> None:
+@IMAGE
+def shell(file: Any, profile: str, sandbox_name: str, runtime: str, image: str) -> None:
     """Run programs in the sandbox and print how each ended: FILE, or what is typed, up to an empty line each."""
     from variantbench.plugins.sandbox.choose import open_pool
 
-    with open_pool(sandbox_name, runtime=runtime, boxes=1, say=_say) as pool:
+    with open_pool(SandboxTask(sandbox_name, runtime, image), boxes=1, say=_say) as pool:
         for source in _programs(file):
             click.echo(json.dumps(asdict(pool.execute(source, profile=profile))))
 
@@ -119,7 +123,7 @@ def bench(sandbox_name: str, rounds: int) -> None:
     from variantbench.plugins.sandbox.bench import cost_lines
     from variantbench.plugins.sandbox.choose import open_pool
 
-    with open_pool(sandbox_name, say=_say) as pool:
+    with open_pool(SandboxTask(sandbox_name), say=_say) as pool:
         for line in cost_lines(measure(pool, image=str(pool.details().get("image", "")), rounds=rounds)):
             click.echo(line)
 

@@ -1,6 +1,6 @@
 """A root folder for boxes, made of Debian's packages: security updates as Debian has them, no registry.
 
-Only ``apt-get download`` and ``dpkg-deb`` are used; nothing is installed on this machine and no script of a package runs.
+Only ``apt-get download`` and ``dpkg-deb`` are used; nothing is installed on this machine, no package's script runs.
 Covers: Debian and its kin, any architecture that apt is configured for. Does not cover: numpy and sympy.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 import shutil
 import subprocess
@@ -20,7 +19,11 @@ from variantbench.plugins.errors import SandboxError
 from variantbench.plugins.sandbox.rootfs import cached_root, even_out, furnish
 
 _ROOTS = ("python3-minimal", "libpython3-stdlib")
-_UNWANTED = re.compile(r"debconf|dpkg|media-types|netbase|tzdata|perl-base|tar|gcc-\d+-base|.*-data")
+# What no program in a box needs: databases, terminals, mail, network names, scripts of packages.
+_UNWANTED = re.compile(
+    r"debconf|dpkg|media-types|netbase|tzdata|tar|gcc-\d+-base|install-info|mailcap|mime-support|.*-(?:data|common)|"
+    r"(?:lib)?perl.*|lib(?:db|gdbm|krb|gssapi|k5|keyutils|tirpc|nsl|com-err|ncurses|readline|tinfo).*"
+)
 _LEFT_OUT = ("usr/share", "etc", "usr/sbin", "sbin", "var", "bin", "usr/bin/pdb3*", "usr/bin/py3*", "usr/bin/pydoc*")
 
 Say = Callable[[str], None]
@@ -40,7 +43,7 @@ def debian_root(cache: Path, *, say: Say = print) -> tuple[Path, str]:
 def _closure() -> list[str]:
     """The packages that Python needs to run, with their versions."""
     command = ["apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts"]
-    command += ["--no-breaks", "--no-replaces", "--no-enhances", "--no-pre-depends", *_ROOTS]
+    command += ["--no-breaks", "--no-replaces", "--no-enhances", *_ROOTS]
     names = sorted({line for line in _run(command).splitlines() if re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", line)})
     wanted = [name for name in names if not _UNWANTED.fullmatch(name)]
     policies = re.findall(
@@ -60,16 +63,27 @@ def _build(root: Path, packages: list[str]) -> None:
         for path in root.glob(pattern):
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     furnish(root)
+    interpreter = next(path for path in (root / "usr/bin").glob("python3.*") if path.name[8:].isdigit())
     (root / "usr/local/bin").mkdir(parents=True, exist_ok=True)
-    interpreter = sorted((root / "usr/bin").glob("python3.*[0-9]"))[0]
     (root / "usr/local/bin/python3").symlink_to(f"/usr/bin/{interpreter.name}")
-    if not (root / "lib64").exists() and platform.machine() == "x86_64":
-        (root / "lib64").symlink_to("usr/lib64")
+    _compile(root, interpreter)
     even_out(root)
 
 
-def _run(command: list[str], cwd: str | None = None) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)  # noqa: S603
+def _compile(root: Path, interpreter: Path) -> None:
+    """Byte code of the standard library, made by the interpreter that will read it: an import is then cheap."""
+    loader = next(path for path in root.glob("lib/*/ld-linux-*.so.*") if not path.is_symlink())
+    libraries = f"{loader.parent}:{root}/usr/{loader.parent.relative_to(root)}"
+    library = root / "usr/lib" / interpreter.name
+    command = [str(loader), "--library-path", libraries, str(interpreter), "-s", "-S", "-m", "compileall", "-q"]
+    command += ["--invalidation-mode", "unchecked-hash", "-s", str(root), str(library)]
+    _run(command, environment={"PYTHONHOME": str(root / "usr")})
+
+
+def _run(command: list[str], *, cwd: str | None = None, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, check=False, cwd=cwd, env=environment
+    )
     if done.returncode != 0:
         raise SandboxError(f"{' '.join(command[:2])} failed: {done.stderr.strip()[-300:]}")
     return done.stdout

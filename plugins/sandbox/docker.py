@@ -122,10 +122,23 @@ def connect(timeout: float = _TIMEOUT) -> Any:
         import docker
     except ImportError:
         raise SandboxError(f"the docker package is not installed: {INSTALL_HINT}") from None
+    _reach(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
     with daemon_errors():
         client = docker.APIClient(version="auto", timeout=timeout, **kwargs_from_env())
         client.ping()
         return client
+
+
+def _reach(url: str) -> None:
+    """BackendDownError if nobody listens at a Unix socket; docker-py would say so in a riddle, and leak its own."""
+    if not url.startswith("unix://"):
+        return
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(_TIMEOUT)
+        try:
+            link.connect(url.removeprefix("unix://"))
+        except OSError as error:
+            raise BackendDownError(f"Docker does not answer at {url}: {short_cause(error)}") from None
 
 
 @contextlib.contextmanager
@@ -143,20 +156,21 @@ def daemon_errors() -> Iterator[None]:
             raise SandboxError(f"Docker refuses the box: {error.explanation}") from None
         raise OSError(f"Docker: {error.explanation}") from None
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-        raise BackendDownError(f"Docker does not answer: {_short(error)}") from None
+        raise BackendDownError(f"Docker does not answer: {short_cause(error)}") from None
 
 
-def _short(error: BaseException) -> str:
-    """The cause at the end of a chain of wrapped exceptions."""
-    text = str(error)
-    for word in ("FileNotFoundError", "ConnectionRefusedError", "PermissionError", "Read timed out"):
-        if word in text:
-            return {
-                "FileNotFoundError": "there is no socket: the daemon is not running",
-                "ConnectionRefusedError": "the connection is refused: the daemon is not running",
-                "PermissionError": "no permission for its socket: join the group docker",
-            }.get(word, "it takes too long")
-    return text[:200]
+_CAUSES = {
+    FileNotFoundError: "there is no socket: the daemon is not running",
+    ConnectionRefusedError: "the connection is refused: the daemon is not running",
+    PermissionError: "no permission for its socket: join the group docker",
+    TimeoutError: "it takes too long",
+}
+
+
+def short_cause(error: BaseException) -> str:
+    """The cause of a failed connection, which docker-py has at the end of a chain of texts."""
+    text = f"{type(error).__name__} {error}"
+    return next((cause for kind, cause in _CAUSES.items() if kind.__name__ in text), str(error)[:200])
 
 
 def _ulimit(name: str, value: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from variantbench.plugins.errors import SandboxError
 from variantbench.plugins.sandbox.bubblewrap import INSTALL_HINT as BUBBLEWRAP_HINT
-from variantbench.plugins.sandbox.choose import open_backend
+from variantbench.plugins.sandbox.choose import SandboxTask, open_backend
 from variantbench.plugins.sandbox.docker import INSTALL_HINT as DOCKER_HINT
 from variantbench.plugins.sandbox.selftest import ATTACKS, self_test
 
@@ -25,7 +25,7 @@ def diagnose() -> Iterator[Finding]:
     """A finding a backend, in the order in which ``--sandbox auto`` tries them."""
     for name, hint in (("docker", DOCKER_HINT), ("bubblewrap", BUBBLEWRAP_HINT)):
         try:
-            backend = open_backend(name, say=lambda _: None)
+            backend = open_backend(SandboxTask(name), say=lambda _: None)
             self_test(backend)
         except (SandboxError, OSError) as error:
             text = str(error) if hint in str(error) else f"{error}. To use it: {hint}"

@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 
 from variantbench.plugins.sandbox.bench import bench, cost_lines
-from variantbench.plugins.sandbox.choose import open_pool
+from variantbench.plugins.sandbox.choose import SandboxTask, open_pool
 
 MOST_CPU_MS, LEAST_PER_SECOND, LEAST_OVER_RUN, LEAST_OVER_EXEC = 2.5, 400, 100, 50
 
 
 def main() -> None:
     """Measure, print, compare with the limits."""
-    with open_pool("docker", say=lambda line: print(line, file=sys.stderr)) as pool:
+    with open_pool(SandboxTask("docker"), say=lambda line: print(line, file=sys.stderr)) as pool:
         costs = bench(pool, image=pool.details()["image"])
     for line in cost_lines(costs):
         print(line)

@@ -11,7 +11,7 @@ import pytest
 
 from variantbench.plugins.errors import SandboxError
 from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Backend, Limits
-from variantbench.plugins.sandbox.choose import open_backend
+from variantbench.plugins.sandbox.choose import SandboxTask, open_backend
 from variantbench.plugins.sandbox.pool import Pool
 
 BACKENDS = ("docker", "bubblewrap")
@@ -24,7 +24,7 @@ def open_or_skip(needs) -> Callable[[str], Backend]:
 
     def open_it(name: str) -> Backend:
         try:
-            return open_backend(name, say=lambda _: None)
+            return open_backend(SandboxTask(name), say=lambda _: None)
         except (SandboxError, OSError) as error:
             needs(False, f"{name} does not work here: {error}")
             raise

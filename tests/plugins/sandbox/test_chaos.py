@@ -15,7 +15,7 @@ import pytest
 from tests.plugins.sandbox.daemon import PrivateDaemon, missing
 from tests.plugins.sandbox.programs import body
 from variantbench.plugins.sandbox import pool as pool_module
-from variantbench.plugins.sandbox.choose import open_backend
+from variantbench.plugins.sandbox.choose import SandboxTask, open_backend
 from variantbench.plugins.sandbox.docker import LABEL
 from variantbench.plugins.sandbox.pool import Pool
 
@@ -123,7 +123,7 @@ def test_nothing_is_lost_and_nothing_changes(daemon, monkeypatch):
 
     monkeypatch.setenv("DOCKER_HOST", daemon.url)
     monkeypatch.setattr(pool_module, "_SILENCE_SECONDS", 4.0)
-    backend = open_backend("docker", say=lambda _: None)
+    backend = open_backend(SandboxTask("docker"), say=lambda _: None)
     with Pool(backend, boxes=2) as calm:
         expected = run(calm, ANSWERS)
     assert calm.counts.boxes_died == 0
@@ -161,8 +161,8 @@ def test_a_process_that_is_killed_leaves_no_container(daemon, monkeypatch, tmp_p
     monkeypatch.setenv("DOCKER_HOST", daemon.url)
     code = (
         "import sys, time\n"
-        "from variantbench.plugins.sandbox.choose import open_pool\n"
-        "pool = open_pool('docker', say=lambda _: None)\n"
+        "from variantbench.plugins.sandbox.choose import SandboxTask, open_pool\n"
+        "pool = open_pool(SandboxTask('docker'), say=lambda _: None)\n"
         "pool.try_out()\n"
         "print('ready', flush=True)\n"
         "time.sleep(600)\n"
@@ -180,6 +180,6 @@ def test_a_process_that_is_killed_leaves_no_container(daemon, monkeypatch, tmp_p
             break
         time.sleep(0.1)
     assert client.containers(filters={"label": LABEL}) == []
-    open_backend("docker", say=lambda _: None).sweep()  # what the next run does first
+    open_backend(SandboxTask("docker"), say=lambda _: None).sweep()  # what the next run does first
     assert client.containers(all=True, filters={"label": LABEL}) == []
     client.close()
