@@ -30,7 +30,7 @@ ALLOWED = {
     "tkill": (200, 130), "time": (201, None), "futex": (202, 98), "sched_getaffinity": (204, 123),
     "getdents64": (217, 61), "set_tid_address": (218, 96), "restart_syscall": (219, 128),
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "exit_group": (231, 94),
-    "epoll_wait": (232, None), "epoll_ctl": (233, 21), "tgkill": (234, 131), "newfstatat": (262, 79),
+    "epoll_wait": (232, None), "epoll_ctl": (233, 21), "tgkill": (234, 131), "waitid": (247, 95), "newfstatat": (262, 79),
     "readlinkat": (267, 78), "faccessat": (269, 48), "pselect6": (270, 72), "ppoll": (271, 73),
     "set_robust_list": (273, 99), "get_robust_list": (274, 100), "epoll_pwait": (281, 22), "signalfd4": (289, 74),
     "eventfd2": (290, 19), "epoll_create1": (291, 20), "dup3": (292, 24), "pipe2": (293, 59), "preadv": (295, 69),
