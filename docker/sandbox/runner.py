@@ -10,6 +10,7 @@ wall clock only catches sleepers, and gives an answer that is computing more tim
 grade. Does not cover: what the box itself must hold back (network, files); boot.py and the backend do that.
 """
 
+import _signal
 import fcntl
 import gc
 import io
@@ -39,6 +40,7 @@ def main():
     nonce, users = sys.argv[1:3]
     protect = harden() if users == "one-uid" else None
     del sys.argv[1:], sys.orig_argv[1:]
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # the first process of a box hears only signals it has handlers for
     for name in list(posix.environ):
         posix.unsetenv(name)
     posix.environ.clear()
@@ -218,6 +220,7 @@ def become_answer(report_end, ready_end, number, size, cpu_seconds, profile, mem
     if source is None:
         posix._exit(4)
     posix.setsid()
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     report_end = dup_above(report_end)
     ready_end = dup_above(ready_end)
     for fd in (0, 1, 2):

@@ -85,6 +85,8 @@ HOSTILE = (
     Program("name server", body("import socket", "return len(socket.getaddrinfo('example.org', 80))"), "other"),
     Program("stops the runner", body("import os", "try: os.kill(1, 19)", "except OSError: pass", "return 1"), "ok", "1", "int"),
     Program("kills the runner", body("import os", "try: os.kill(1, 9)", "except OSError: pass", "return 1"), "ok", "1", "int"),
+    Program("sends the runner every signal", body("import os", "for number in range(1, 65):", "    try: os.kill(1, number)", "    except OSError: pass", "return 1"), "ok", "1", "int"),
+    Program("interrupts itself", body("import os", "os.kill(os.getpid(), 2)", "return 1"), "other"),
     Program("class written before the message hangs", "class E(KeyError, ValueError):\n    def __str__(self):\n        while True: pass\n" + body("raise E"), "type_value_error"),
     Program("int that lies", "class I(int):\n    def __add__(self, other): return 99\n    __index__ = __int__ = __radd__ = __add__\n" + body("return I(5)"), "ok", "5", "int"),
     Program("type that lies", "class L:\n    __class__ = int\n" + body("return L()"), "not_a_number", None, "other"),
