@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from variantbench.plugins.datatypes import Execution, ExecutionClass
@@ -77,12 +77,14 @@ class Pool:
             if self._closed:
                 raise SandboxError("the sandbox is closed")
             self._number += 1
+            was_empty = not self._tasks
             self._tasks.append(_Task(self._number, source.encode("utf-8", "surrogatepass"), profile, future))
             if self._down:
                 self._give_up(self._down)
             self._lock.notify()
-        for worker in self._workers:
-            worker.wake()
+        if was_empty:  # else whoever has room has been woken before, and takes more with its next result
+            for worker in self._workers:
+                worker.wake()
         return future
 
     def execute(self, source: str, *, profile: str = "python") -> Execution:
@@ -347,6 +349,8 @@ class _Session:
         """A runner works in order: the result must be that of the oldest answer it owes."""
         if not self.outstanding or result.number != self.outstanding[0].number:
             raise WireError(f"a result for answer {result.number}, which this box does not owe")
-        execution = read_execution(result, limits=self.pool.limits)
         task, backend = self.outstanding.popleft(), self.pool.backend
-        self.pool.done(task, replace(execution, backend=backend.name, image=backend.digest, profile=task.profile))
+        execution = read_execution(
+            result, limits=self.pool.limits, backend=backend.name, image=backend.digest, profile=task.profile
+        )
+        self.pool.done(task, execution)

@@ -122,7 +122,9 @@ class Report:
 _MALFORMED = Report(ExecutionClass.OTHER, message="the report of the program's process is malformed")
 
 
-def read_execution(result: Result, *, limits: Limits) -> Execution:
+def read_execution(
+    result: Result, *, limits: Limits, backend: str = "", image: str = "", profile: str = ""
+) -> Execution:
     """How a program ended: by its own report where there is one, else by how its process ended."""
     report = read_report(result.report) if result.report else _MALFORMED
     if report is _MALFORMED:
@@ -132,6 +134,9 @@ def read_execution(result: Result, *, limits: Limits) -> Execution:
         value=report.value,
         output=report.output,
         seconds=round(result.wall_us / 1e6, 4),
+        backend=backend,
+        image=image,
+        profile=profile,
         kind=report.kind,
         message=report.message,
         cpu_seconds=round(result.cpu_us / 1e6, 4),
