@@ -125,7 +125,8 @@ def serve(header, buffer, users, protect, stage):
     posix.close(report)
     cpu = usage.ru_utime + usage.ru_stime
     fields = (magic, number, status, microseconds(wall), microseconds(cpu), usage.ru_maxrss, used)
-    write_all(1, pack(RESULT, *fields) + bytes(memoryview(buffer)[:used]))
+    write_all(1, pack(RESULT, *fields))
+    write_all(1, memoryview(buffer)[:used])
     buffer[:used] = bytes(used)
 
 

@@ -18,11 +18,13 @@ import pytest
 from tests.plugins.sandbox.programs import LIMITS, POSTURE, body, limit
 from variantbench.plugins.datatypes import Execution
 from variantbench.plugins.errors import SandboxError
+from variantbench.plugins.sandbox import unprotected
 from variantbench.plugins.sandbox.base import Limits
 from variantbench.plugins.sandbox.bubblewrap import BubblewrapBackend
 from variantbench.plugins.sandbox.docker import DockerBackend
 from variantbench.plugins.sandbox.pool import Pool
 from variantbench.plugins.sandbox.selftest import self_test
+from variantbench.plugins.sandbox.unprotected import UnprotectedBackend
 
 SHORT = Limits(cpu_seconds=1, wall_seconds=1.0)
 
@@ -275,6 +277,41 @@ def test_what_an_answer_leaves_behind_is_ended_even_if_it_could_fork(bubblewrap,
     assert ask(bubblewrap, LEAVES_A_PROCESS, count) == ["1", "2"]
     bubblewrap.runner = mutant("runner.py", *MAY_FORK, ("            posix.kill(-1, 9)", "            return False"))
     assert ask(bubblewrap, LEAVES_A_PROCESS, count) != ["1", "2"]
+
+
+CANARY = "KANARIEN" + "VOGEL"
+LEAVES_TRACES = body(
+    f"secret = '{CANARY} in the source'",
+    f"print('{CANARY} in the output' * 300)",
+    f"raise ValueError('{CANARY} in the message')",
+)
+LOOKS_FOR_TRACES = """
+def solution():
+    found = 0
+    with open('/proc/self/maps') as file:
+        areas = [line.split()[0].split('-') for line in file if ' rw' in line and '[v' not in line]
+    with open('/proc/self/mem', 'rb', buffering=0) as memory:
+        for start, end in areas:
+            memory.seek(int(start, 16))
+            try:
+                data = memory.read(int(end, 16) - int(start, 16)) or b''
+            except OSError:
+                continue
+            place = data.find(b'KANARIEN')
+            while place >= 0:
+                found += data[place + 8 : place + 13] == b'VOGEL'
+                place = data.find(b'KANARIEN', place + 1)
+    return found
+"""
+
+
+def test_the_memory_of_an_answer_holds_nothing_of_the_one_before(monkeypatch, mutant):
+    """Without a box, so that the second program may read its own memory."""
+    programs = [LEAVES_TRACES, LOOKS_FOR_TRACES, body("return 1"), LOOKS_FOR_TRACES]
+    assert ask(UnprotectedBackend(), *programs) == ["type_value_error", "0", "1", "0"]
+    unwiped = mutant("runner.py", ("    buffer[:used] = bytes(used)\n", ""))
+    monkeypatch.setattr(unprotected, "RUNNER_FOLDER", unwiped)
+    assert int(ask(UnprotectedBackend(), LEAVES_TRACES, LOOKS_FOR_TRACES)[1]) > 0
 
 
 def test_the_order_of_sets_is_that_of_every_box(bubblewrap, mutant):
