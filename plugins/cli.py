@@ -230,7 +230,7 @@ def _executing(sandbox: str, *, needed: bool) -> Iterator[Execute | None]:
     pool = None
     try:
         pool = open_pool(SandboxTask(sandbox), say=lambda line: click.echo(line, err=True)) if needed else None
-    except SandboxError as error:
+    except (SandboxError, OSError) as error:
         click.echo(str(error), err=True)
     try:
         yield pool.execute if pool else None

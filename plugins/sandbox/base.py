@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from variantbench.plugins.datatypes import Execution
+from variantbench.plugins.errors import SandboxError
 
 # The files of a box; in the wheel beside the plugins, as in the checkout.
 RUNNER_FOLDER = Path(__file__).parents[2] / "docker" / "sandbox"
@@ -85,7 +86,11 @@ class Backend(Protocol):
         """Empty if the runner is protected as it should be, else what is missing."""
 
 
-class BackendDownError(OSError):
+class BoxError(SandboxError, OSError):
+    """A box cannot be started or reached; another may."""
+
+
+class BackendDownError(BoxError):
     """The backend as a whole does not answer; not the fault of any box or answer."""
 
 

@@ -42,14 +42,14 @@ def check_choice(task: SandboxTask) -> None:
 
 
 def open_backend(task: SandboxTask | None = None, *, limits: Limits | None = None, say: Say = print) -> Backend:
-    """The backend asked for, ready to start boxes; SandboxError with what to do if it does not work here."""
+    """The backend asked for, once a program has run in it; SandboxError or OSError with what to do if none does."""
     task = task or SandboxTask()
     check_choice(task)
     if task.name == AUTO:
         return _first_that_works(task, limits, say)
     if task.name == OFF:
         raise SandboxError(SWITCHED_OFF)
-    return _OPENERS[task.name](task, limits, say)
+    return _tried(task.name, task, limits, say)
 
 
 def open_pool(
@@ -91,11 +91,14 @@ def _first_that_works(task: SandboxTask, limits: Limits | None, say: Say) -> Bac
     reasons = []
     for name in ("docker",) if task.runtime or task.image else ("docker", "bubblewrap"):
         try:
-            backend = _OPENERS[name](task, limits, say)
-            with Pool(backend, boxes=1, limits=limits) as pool:
-                pool.try_out()
+            return _tried(name, task, limits, say)
         except (SandboxError, OSError) as error:
             reasons.append(f"{name}: {error}")
-        else:
-            return backend
     raise SandboxError(f"{NO_SANDBOX} ({'; '.join(reasons)})")
+
+
+def _tried(name: str, task: SandboxTask, limits: Limits | None, say: Say) -> Backend:
+    backend = _OPENERS[name](task, limits, say)
+    with Pool(backend, boxes=1, limits=limits) as pool:
+        pool.try_out()
+    return backend

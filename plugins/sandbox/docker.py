@@ -1,4 +1,4 @@
-"""Boxes that are Docker containers, fed through attach streams. Podman's service works the same (set DOCKER_HOST).
+"""Boxes that are Docker containers, fed through attach streams; Podman's service speaks the same API.
 
 Covers: no network, no writable path, no capability but those that change a uid, no new privileges, Docker's own filter
 of system calls beneath ours, limits of processes, memory and CPU. Does not cover: holes in the kernel; with
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.plugins.errors import SandboxError
-from variantbench.plugins.sandbox.base import BackendDownError, Greeting, Limits, missing_protection
+from variantbench.plugins.sandbox.base import BackendDownError, BoxError, Greeting, Limits, missing_protection
 
 LABEL = "variantbench.sandbox"
 _OWNER = "variantbench.owner"
@@ -154,7 +154,7 @@ def daemon_errors() -> Iterator[None]:
     except docker.errors.APIError as error:
         if error.response is not None and error.response.status_code == 400:  # what we asked for is not to be had
             raise SandboxError(f"Docker refuses the box: {error.explanation}") from None
-        raise OSError(f"Docker: {error.explanation}") from None
+        raise BoxError(f"Docker: {error.explanation}") from None
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
         raise BackendDownError(f"Docker does not answer: {short_cause(error)}") from None
 

@@ -273,3 +273,15 @@ def test_an_ordinary_user_without_that_group_is_told():
     from variantbench.plugins.sandbox.docker import short_cause
 
     assert "join the group docker" in short_cause(PermissionError("PermissionError(13, 'Permission denied')"))
+
+
+def test_a_bubblewrap_that_may_not_make_namespaces_is_no_sandbox(executor, monkeypatch, tmp_path, open_or_skip):
+    open_or_skip("bubblewrap")
+    refused = tmp_path / "bwrap"
+    refused.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    refused.chmod(0o755)
+    monkeypatch.setattr("variantbench.plugins.sandbox.bubblewrap.find_bwrap", lambda: str(refused))
+    opened, told = executor("bubblewrap")
+    opened.open([])
+    assert "No permissions to create new namespace" in told[0]["line"]
+    assert opened.execute(body("return 1")).ending is ExecutionClass.NOT_EXECUTED
