@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from variantbench.plugins.commands import gate as gate_commands
+from variantbench.plugins.commands import runs as runs_commands
+from variantbench.plugins.commands import sandbox as sandbox_commands
+from variantbench.plugins.commands.options import STORE
+from variantbench.plugins.commands.sandbox import SANDBOX
 from variantbench.plugins.errors import VariantbenchError
-from variantbench.plugins.options import DEFAULT_STORE
-from variantbench.plugins.sandbox.commands import SANDBOX, doctor, sandbox
 
 if TYPE_CHECKING:
     from variantbench.plugins.grading import Execute
 
-STORE = click.option(
-    "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="File or URL of the store."
+BACKEND = click.option(
+    "--glmm-backend",
+    "backend",
+    type=click.Choice(["variantbench", "pymer4"]),
+    default="variantbench",
+    show_default=True,
+    help="What fits the mixed model; pymer4 is R's lme4, for comparison.",
 )
 
 
@@ -29,8 +37,17 @@ def variantbench() -> None:
     """Reasoning microbenchmarks for language models. To run them: pytest benchmarks/ --model NAME."""
 
 
-variantbench.add_command(sandbox)
-variantbench.add_command(doctor)
+for command in (
+    gate_commands.compare,
+    gate_commands.plan,
+    gate_commands.noise,
+    runs_commands.runs,
+    runs_commands.store,
+    runs_commands.baseline,
+    sandbox_commands.sandbox,
+    sandbox_commands.doctor,
+):
+    variantbench.add_command(command)
 
 
 @variantbench.group(invoke_without_command=True)
@@ -116,29 +133,23 @@ def generate(templates: Path, per_template: int, seed: int, output: Path) -> Non
 
 
 @variantbench.command()
-@STORE
-def runs(store: str) -> None:
-    """List the stored runs, newest first."""
-    from variantbench.plugins.store import open_store
-
-    for run in open_store(store, create=False).runs():
-        names = ", ".join(model["name"] for model in run["manifest"]["models"])
-        click.echo(f"{run['id']}  {run['started'][:19]}  {run['status']:<11}  {run['records']:>7,} answers  {names}")
-
-
-@variantbench.command()
 @click.argument("run", required=False)
 @STORE
 @click.option("--without-doubtful-labels", is_flag=True, help="Leave out items whose notes say the label may be wrong.")
-def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
+@BACKEND
+def report(run: str | None, store: str, without_doubtful_labels: bool, backend: str) -> None:
     """Show the report of RUN (the beginning of its id; the newest if left out)."""
     from variantbench.plugins.report.build import build_report
+    from variantbench.plugins.report.study_lines import study_lines, study_of
     from variantbench.plugins.report.terminal import render
     from variantbench.plugins.store import open_store
 
     opened = open_store(store, create=False)
     run_id = opened.find_run(run)["id"]
-    for line in render(build_report(opened, run_id, with_doubtful_labels=not without_doubtful_labels)):
+    with_doubtful = not without_doubtful_labels
+    for line in render(build_report(opened, run_id, with_doubtful_labels=with_doubtful)):
+        click.echo(line)
+    for line in study_lines(study_of(opened, run_id, backend=backend, with_doubtful_labels=with_doubtful)):
         click.echo(line)
 
 
@@ -147,18 +158,42 @@ def report(run: str | None, store: str, without_doubtful_labels: bool) -> None:
 @click.option("--response", required=True, metavar="COLUMN", help="The 0/1 column: right or wrong.")
 @click.option("--fixed", required=True, metavar="A,B", help="Columns of the fixed effects.")
 @click.option("--group", required=True, metavar="COLUMN", help="The column of the random intercept: the template.")
-@click.option("--method", type=click.Choice(["exact", "laplace"]), default="exact", show_default=True)
+@click.option("--method", type=click.Choice(["exact", "laplace"]), help="Default: exact; with pymer4, laplace.")
+@BACKEND
+@click.option("--optimizers", is_flag=True, help="With pymer4: also the fit by each of lme4's optimizers.")
+@click.option("--prior-sd", type=float, metavar="SD", help="Also the MAP under a normal prior on the effects (2.5).")
 @click.option("--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Cluster bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(0), help="Seed of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fit(
-    data: Path, response: str, fixed: str, group: str, method: str, bootstrap: int, seed: int | None, as_json: bool
+    data: Path,
+    response: str,
+    fixed: str,
+    group: str,
+    method: str | None,
+    backend: str,
+    optimizers: bool,
+    prior_sd: float | None,
+    bootstrap: int,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
     """Fit a mixed logistic model with a random intercept to DATA (.csv, .csv.gz or .parquet)."""
     from variantbench.plugins.tables import fit_lines, fit_table
 
     names = [name.strip() for name in fixed.split(",")]
-    result = fit_table(data, response=response, fixed=names, group=group, method=method, bootstrap=bootstrap, seed=seed)
+    result = fit_table(
+        data,
+        response=response,
+        fixed=names,
+        group=group,
+        method=method,
+        backend=backend,
+        optimizers=optimizers,
+        prior_sd=prior_sd,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
     _print(result, fit_lines(result), as_json=as_json)
 
 
@@ -179,6 +214,36 @@ def mcnemar(first: Path, second: Path, key: str, response: str, cluster: str | N
 
 def _print(result: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
     click.echo(json.dumps(result, indent=2) if as_json else "\n".join(lines))
+
+
+@variantbench.command()
+@STORE
+@click.option(
+    "--from-published",
+    "published",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="CSV of published rows (docs/reproduction.md); repeatable. Without it: a whole made-up study.",
+)
+@click.option("--models", type=click.IntRange(1), default=20, show_default=True, help="Models of a made-up study.")
+@click.option("--templates", type=click.IntRange(2, 100), default=100, show_default=True)
+@click.option("--variants-per-template", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+def simulate(
+    store: str, published: tuple[Path, ...], models: int, templates: int, variants_per_template: int, seed: int
+) -> None:
+    """Write a run that no model made: answers that look like published rows, or like a whole study."""
+    from variantbench.benchmarks.gsm import load_items
+    from variantbench.benchmarks.logic import load_items as load_logic_items
+    from variantbench.plugins.published import read_published
+    from variantbench.plugins.simulate import simulate as write_run
+    from variantbench.plugins.simulate import synthetic_rows
+    from variantbench.plugins.store import open_store
+
+    rows = [row for path in published for row in read_published(path)] or synthetic_rows(models, seed=seed)
+    gsm = load_items(variants_per_template=variants_per_template, seed=seed, sample=templates)
+    run = write_run(open_store(store), rows, gsm=gsm, logic=load_logic_items(), seed=seed, say=click.echo)
+    click.echo(f"run {run} in {store}: simulated, not measured")
 
 
 @variantbench.command()

@@ -9,8 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from variantbench.plugins.answers import case_id
+from variantbench.plugins.baseline import StoredRun
+from variantbench.plugins.comparison import Policy
+from variantbench.plugins.early_stop import EarlyStop
 from variantbench.plugins.errors import StoreError
-from variantbench.plugins.gate import Tally
+from variantbench.plugins.gate import Gate, Tally, judge, with_noise
 from variantbench.plugins.generation.channel import Message
 from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProcess
 from variantbench.plugins.generation.supervisor import ModelTask
@@ -39,11 +43,22 @@ class Controller:
     """One run, in the process that writes its report."""
 
     def __init__(
-        self, run: RunConfig, models: Sequence[ModelTask], store: Store, *, say: Callable[[str], None]
+        self,
+        run: RunConfig,
+        models: Sequence[ModelTask],
+        store: Store,
+        *,
+        policy: Policy,
+        baseline: StoredRun | None,
+        say: Callable[[str], None],
     ) -> None:
         self.run, self.models = run, models
         self.run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         self.store = store
+        self.policy = with_noise(policy, store, [model.identity for model in models])
+        self.baseline = baseline
+        self.early = EarlyStop(baseline.rows, self.policy) if baseline is not None and run.stop_early else None
+        self.gate = Gate()
         self.manifest = manifest(run, models, command=command_line())
         self.store.start_run(self.run_id, self.manifest)
         self.supervisor = SupervisorProcess(
@@ -75,19 +90,29 @@ class Controller:
 
     def add_record(self, text: str) -> None:
         """Take a record as JSON, as it comes with a test report; written in small batches."""
-        self._records.append(json.loads(text))
+        record = json.loads(text)
+        self._records.append(record)
+        if self.early is not None and self.early.verdict is None:
+            self.early.add(record["record"]["case_id"], {**record["item"], **record["record"]})
+            self._stop_if_enough()
         if len(self._records) >= _RECORDS_AT_ONCE:
             self._write_records()
 
     def finish(self, *, interrupted: bool) -> None:
-        """End the supervisor and close the books."""
+        """End the supervisor, reach the verdict, and close the books."""
         self._finishing = True
         self.supervisor.close()
         if self._listener.is_alive():
             self._listener.join(timeout=10)
         self._write_records()
         status = "interrupted" if interrupted or self.stopped else "complete"
+        early = self.early.verdict if self.early else None
+        if early is not None and status == "complete":
+            status = "stopped early"
         try:
+            if status != "interrupted":
+                self.gate = judge(list(self.store.records(self.run_id)), self.baseline, self.policy, early=early)
+                self.manifest["gate"] = self.gate.as_dict()
             self.store.finish_run(self.run_id, status, self.manifest)
         except StoreError as error:
             self.stopped = self.stopped or str(error)
@@ -97,7 +122,9 @@ class Controller:
         try:
             self.store.add_records(self.run_id, records)
         except StoreError as error:
-            self.stopped = self.stopped or str(error)
+            if not self.stopped and not self._finishing:
+                self.stream().enough()  # what comes could not be kept
+            self._stop(str(error))
 
     def _listen(self) -> None:
         cause = GONE
@@ -112,8 +139,11 @@ class Controller:
     def _hear(self, message: Message) -> None:
         self.progress.hear(message)
         match message["event"]:
-            case "submitted" if self.scheduler is not None:
-                self.scheduler.submitted(message["ids"])
+            case "submitted":
+                if self.early is not None:
+                    self.early.expect([case_id(node) for node in message["ids"]])
+                if self.scheduler is not None:
+                    self.scheduler.submitted(message["ids"])
             case "answered" if self.scheduler is not None:
                 self.scheduler.announce(message["ids"])
             case "loaded":
@@ -122,6 +152,16 @@ class Controller:
                 self.manifest["sandbox"] = message["details"]
             case "stopped":
                 self._stop(message["cause"])
+
+    def _stop_if_enough(self) -> None:
+        """End the generation once the verdict is reached."""
+        verdict = self.early.verdict if self.early else None
+        if verdict is None:
+            return
+        self.stream().enough()
+        self.progress.say(f"verdict reached after {verdict.used:,} of {verdict.total:,} answers: {verdict.outcome}")
+        if self.scheduler is not None:
+            self.scheduler.abandon()
 
     def _stop(self, cause: str) -> None:
         """No more answers come."""

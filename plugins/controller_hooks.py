@@ -71,13 +71,18 @@ class ControllerHooks:
             controller.tally.infrastructure += 1
             exitstatus = pytest.ExitCode.TESTS_FAILED
         session.exitstatus = exit_status(
-            exitstatus, controller.tally, fail_on=controller.run.fail_on, stopped_early=self.interrupted
+            exitstatus,
+            controller.tally,
+            fail_on=controller.run.fail_on,
+            interrupted=self.interrupted,
+            outcome=controller.gate.outcome,
         )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show what the store now says of this run."""
         from variantbench.plugins.report.build import build_report
         from variantbench.plugins.report.terminal import render
+        from variantbench.plugins.report.verdict import gate_lines
 
         write = terminalreporter
         if self.wrong and self.controller.run.fail_on != "wrong":
@@ -89,6 +94,8 @@ class ControllerHooks:
                 write.write_line(line)
         except StoreError as error:
             write.write_line(str(error), red=True)
+        for line in gate_lines(self.controller.gate):
+            write.write_line(line)
         if self.controller.stopped:
             write.write_line(f"stopped: {self.controller.stopped}", red=True)
         elif self.interrupted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -48,6 +48,11 @@ class Item:
     def content_hash(self) -> str:
         """Hash of what is asked and what is right, so that two runs can tell whether they asked the same."""
         return text_hash(json.dumps([self.benchmark, self.id, self.group, self.question, self.target]))
+
+
+def label_in_doubt(notes: Iterable[str]) -> bool:
+    """Whether one of an item's notes says that its label may be wrong."""
+    return any(note.startswith("label:") for note in notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,10 @@ class EngineError(VariantbenchError):
     """The engine could not load or died. Answers it owed are ERROR, never wrong."""
 
 
+class EnoughError(VariantbenchError):
+    """The verdict is reached: no more answers are needed. No fault of anything."""
+
+
 class StoreError(VariantbenchError):
     """The result store cannot be read or written."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from variantbench.plugins.cases import uses_chat_template
 from variantbench.plugins.datatypes import Item, Prompt
@@ -13,6 +14,25 @@ from variantbench.plugins.models.tokens import token_ids
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.run import is_chat_model, model_folder
 from variantbench.prompts.format import AnswerKind, load_format, shots_from_items
+
+
+def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
+    """How a stored run came about: what was asked for, of which models, on what machine, and what the gate said."""
+    manifest = run["manifest"]
+    hardware, git = manifest.get("hardware", {}), manifest.get("git", {})
+    yield f"run {run['id']}: {run['status']}, {run['records']:,} answers"
+    yield f"started   {run['started']}, finished {run['finished'] or 'never'}"
+    yield f"command   {' '.join(manifest.get('command', ()))}"
+    for model in manifest["models"]:
+        settings = model.get("settings", {})
+        how = " ".join(str(settings[name]) for name in ("engine", "device", "dtype") if name in settings)
+        yield f"model     {model['name']} {model.get('identity', '')[:12]} {how}".rstrip()
+    yield f"machine   {hardware.get('processor', '')} x {hardware.get('cpus', '?')}"
+    yield "versions  " + ", ".join(f"{name} {value}" for name, value in manifest.get("versions", {}).items())
+    if git:
+        yield f"git       {git['commit'][:12]} ({git['state']})"
+    if manifest.get("gate", {}).get("baseline"):
+        yield f"gate      {manifest['gate']['outcome']} against {manifest['gate']['baseline']}"
 
 
 def prompt_of(format_name: str, item_id: str, *, model: str | None) -> Prompt:

@@ -40,6 +40,13 @@ class RunConfig:
     store: str = DEFAULT_STORE
     fresh: bool = False
     fail_on: str = "invalid"
+    baseline: str = ""
+    tolerance: float = 0.01
+    margin: float | None = None
+    alpha: float = 0.05
+    allow_overlap: bool = False
+    stop_early: bool = False
+    limits: tuple[str, ...] = ()
     preflight: bool = False
     sandbox: str = "auto"
     sandbox_runtime: str = ""
@@ -130,6 +137,20 @@ def add_options(parser: pytest.Parser) -> None:
     add("--fail-on", default="invalid", metavar="WHAT", dest="vb_fail_on",
         help="invalid (default: wrong answers are measurements) or wrong (pytest's usual status)")  # fmt: skip
 
+    add = parser.getgroup("variantbench: is it worse than a baseline?").addoption
+    add("--baseline", default="", metavar="RUN", dest="vb_baseline",
+        help="compare with this run: tag:NAME, id of a stored run, or file of an exported one")  # fmt: skip
+    add("--tolerance", default="1pp", metavar="SHARE", dest="vb_tolerance", help="a drop that is fine (1pp)")
+    add("--margin", default=None, metavar="SHARE", dest="vb_margin",
+        help="a drop that must be excluded to pass (default by size: 3pp for 100 templates of 51)")  # fmt: skip
+    add("--alpha", default=0.05, type=float, metavar="RATE", dest="vb_alpha", help="error rate of the verdict (0.05)")
+    add("--allow-overlap", action="store_true", default=False, dest="vb_allow_overlap",
+        help="compare what both runs hold, where they do not hold the same")  # fmt: skip
+    add("--stop-early", action="store_true", default=False, dest="vb_stop_early",
+        help="generate in random order, and only until the verdict on --baseline is reached")  # fmt: skip
+    add("--limit", action="append", default=[], metavar="NAME=RATE", dest="vb_limits",
+        help="share of answers above which the run is invalid: truncated, void, empty (50%%), errors (0)")  # fmt: skip
+
 
 def read_options(option: Any) -> RunConfig:
     """The RunConfig in pytest's parsed options; UserError names the first value that is not allowed."""
@@ -143,7 +164,36 @@ def read_options(option: Any) -> RunConfig:
     check_choice(SandboxTask(option.vb_sandbox, option.vb_sandbox_runtime, option.vb_sandbox_image))
     prompts = tuple(name.strip() for text in option.vb_prompts for name in text.split(",") if name.strip())
     values = {name.removeprefix("vb_"): value for name, value in vars(option).items() if name.startswith("vb_")}
-    return RunConfig(**{**values, "models": tuple(option.vb_models), "prompts": prompts})
+    values |= {
+        "models": tuple(option.vb_models),
+        "prompts": prompts,
+        "limits": tuple(option.vb_limits),
+        "tolerance": share(option.vb_tolerance, option="--tolerance"),
+        "margin": None if option.vb_margin is None else share(option.vb_margin, option="--margin"),
+    }
+    run = RunConfig(**values)
+    _check_gate(run)
+    return run
+
+
+def _check_gate(run: RunConfig) -> None:
+    if run.stop_early and not run.baseline:
+        raise UserError("--stop-early needs --baseline RUN: without one there is no verdict to stop at")
+    if run.stop_early and len(run.models) > 1:
+        raise UserError(f"--stop-early takes one model at a time, not {len(run.models)}: run them one by one")
+
+
+def share(text: str, *, option: str) -> float:
+    """A share of 1 written ``3pp``, ``3%`` or ``0.03``."""
+    number = text.strip()
+    unit = next((unit for unit in ("pp", "%") if number.endswith(unit)), "")
+    try:
+        value = float(number.removesuffix(unit)) / (100 if unit else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise UserError(f"{option} {text!r} is no share: write 3pp, 3% or 0.03, from 0 to 1 (0 to 100 points)")
+    return value
 
 
 def _at_least(least: int) -> Callable[[str], int]:

@@ -71,14 +71,18 @@ def _configure(config: pytest.Config) -> None:
     if config.option.collectonly or config.option.help:
         return
     from variantbench.plugins.answers import Answers
+    from variantbench.plugins.baseline import load_run
     from variantbench.plugins.controller import Controller
     from variantbench.plugins.controller_hooks import ControllerHooks
+    from variantbench.plugins.gate import policy_of
     from variantbench.plugins.speaker import Speaker
     from variantbench.plugins.store import open_store
 
     speaker = Speaker(silent=config.get_verbosity() < 0)
     store = open_store(run.store)
-    controller = Controller(run, prepare(run, specs, say=speaker.say), store, say=speaker.say)
+    policy, baseline = policy_of(run), load_run(store, run.baseline) if run.baseline else None
+    models = prepare(run, specs, say=speaker.say)
+    controller = Controller(run, models, store, policy=policy, baseline=baseline, say=speaker.say)
     config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
     config.stash[ANSWERS] = Answers(controller.stream())
     config.pluginmanager.register(ControllerHooks(controller, speaker), "variantbench-controller")
@@ -115,6 +119,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         parametrize(metafunc, metafunc.config.stash[RUN], metafunc.config.stash[CHAT_MODELS])
     except VariantbenchError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--stop-early``, bring the cases into the order that the run commits itself to."""
+    run = config.stash.get(RUN, None)
+    if run is not None and run.stop_early:
+        from variantbench.plugins.early_stop import shuffle
+
+        shuffle(items, seed=run.seed)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -199,10 +213,12 @@ def answer(request: pytest.FixtureRequest, case: Case) -> Answer:
     if ANSWERS not in request.config.stash:
         pytest.skip(NO_MODEL)
     from variantbench.plugins.answers import require_answer
-    from variantbench.plugins.errors import EngineError
+    from variantbench.plugins.errors import EngineError, EnoughError
 
     try:
         record = request.config.stash[ANSWERS].record(request.node.nodeid, case)
+    except EnoughError as reached:
+        pytest.skip(str(reached))
     except EngineError as error:
         request.session.shouldstop = str(error)  # no more answers come: one error is enough
         raise

@@ -18,34 +18,51 @@ def fit_table(
     response: str,
     fixed: Sequence[str],
     group: str,
-    method: str,
+    method: str | None,
     bootstrap: int,
     seed: int | None,
+    backend: str = "variantbench",
+    optimizers: bool = False,
+    prior_sd: float | None = None,
 ) -> dict[str, Any]:
-    """Everything that `variantbench.stats.fit` gives for columns of a table, as plain values."""
-    from variantbench.stats.fit import fit
+    """Everything that `variantbench.stats.fit` gives for columns of a table, as plain values.
 
+    ``optimizers`` adds a fit by each of lme4's. Without a method it is the backend's: exact, for lme4 laplace.
+    """
+    from variantbench.stats.fit import fit
+    from variantbench.stats.lme4 import BACKEND as LME4
+    from variantbench.stats.lme4 import Lme4MissingError, compare_optimizers
+
+    if backend == LME4 and method == "exact":
+        raise UserError("--method exact with --glmm-backend pymer4: lme4 has laplace only; leave --method out")
+    if optimizers and backend != LME4:
+        raise UserError("--optimizers compares lme4's own: add --glmm-backend pymer4")
     table = read_table(path, [response, *fixed, group])
+    columns = table[response].to_numpy(), table[list(fixed)].to_numpy(dtype=float), table[group].to_numpy()
     try:
         full = fit(
-            table[response].to_numpy(),
-            table[list(fixed)].to_numpy(dtype=float),
-            table[group].to_numpy(),
+            *columns,
             names=list(fixed),
-            method=method,
+            method=method or ("laplace" if backend == LME4 else "exact"),
+            backend=backend,
             bootstrap=bootstrap,
             seed=seed,
+            prior_sd=prior_sd,
         )
+        compared = compare_optimizers(*columns, names=list(fixed)) if optimizers else ()
+    except Lme4MissingError as error:
+        raise UserError(f"--glmm-backend pymer4: {error}") from None
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
-    return full.as_json()
+    result = full.as_json()
+    return {**result, "optimizers": [asdict(one) for one in compared]} if optimizers else result
 
 
 def fit_lines(result: dict[str, Any]) -> Iterator[str]:
     """The result of `fit_table` for people, at most 100 characters a line."""
     yield (
         f"{result['n_rows']:,} rows in {result['n_groups']:,} groups, {result['n_informative']:,} of them informative; "
-        f"method {result['method']}"
+        f"method {result['method']}{' by lme4' if result['backend'] == 'pymer4' else ''}"
     )
     yield f"log-likelihood {_number(result['loglik'], 6)}, sigma {_number(result['sigma'])}"
     yield f"{'effect':<20} {'log odds':>9} {'SE':>8} {'95% profile':>20} {'LRT p':>9} {'odds ratio':>10} {'MDE':>6}"
@@ -59,12 +76,28 @@ def fit_lines(result: dict[str, Any]) -> Iterator[str]:
     for name, test in result["conditional"].items():
         p_values = f", exact p {_number(test['p_exact'])}, mid-p {_number(test['p_mid'])}" if "p_exact" in test else ""
         yield f"conditional {name}: log odds {_number(test['beta'])}, SE {_number(test['se'])}{p_values}"
+    if result["map"]:
+        prior = result["map"]
+        pairs = (f"{name} {_number(beta)} (sd {_number(prior['sd'][name])})" for name, beta in prior["beta"].items())
+        yield f"Bayesian MAP, normal prior of sd {prior['prior_sd']:g} on the effects: {', '.join(pairs)}"
     if result["bootstrap"]:
         for name, interval in result["bootstrap"]["bca"].items():
             ends = ", ".join(map(_number, interval))
             yield f"cluster bootstrap {name}: BCa [{ends}] of {result['bootstrap']['replicates']:,} replicates"
     for remark in result["status"]:
         yield f"note: {remark}"
+    for message in result["messages"]:
+        yield f"lme4: {message}"
+    yield from _optimizer_lines(result.get("optimizers", ()))
+
+
+def _optimizer_lines(compared: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Estimates and standard errors by optimizer, and how many messages lme4 gave with each."""
+    for one in compared:
+        pairs = zip(one["names"], one["beta"], one["se"], strict=True)
+        figures = ", ".join(f"{name} {beta:.6f} (SE {_number(se)})" for name, beta, se in pairs)
+        told = f", {len(one['messages'])} messages" if one["messages"] else ""
+        yield f"{one['optimizer']}: {figures}{told}"
 
 
 def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluster: str | None) -> dict[str, Any]:

@@ -12,24 +12,33 @@ from numpy.typing import ArrayLike
 
 from variantbench.stats.bootstrap import Bootstrap, cluster_bootstrap
 from variantbench.stats.conditional import ConditionalEffect, ConditionalTest, conditional_logit, conditional_test
-from variantbench.stats.glmm import Effect, GlmmFit, fit_table
+from variantbench.stats.glmm import OWN, Effect, GlmmFit, fit_table
+from variantbench.stats.glmm_map import MapFit, fit_map_table
 from variantbench.stats.glmm_status import Remark, Status
+from variantbench.stats.lme4 import BACKEND as LME4
+from variantbench.stats.lme4 import fit_lme4_table
 from variantbench.stats.power import detectable
 from variantbench.stats.table import Table, read_table
+
+BACKENDS = (OWN, LME4)
 
 _LEVEL = 0.05
 _DIFFER_EFFECT, _DIFFER_SIGMA = 0.1, 0.1  # in standard errors, and as a share of sigma
 _DISAGREE_EFFECT = 0.2  # in standard errors; on the golden data it is 0.06 at most
+_DIFFER_SE = (
+    0.1  # as a share; lme4's regular standard errors are off by 0.03 at most, its false ones by a factor of 700
+)
 
 Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class FullFit:
-    """The fit by the method asked for, the other method's for comparison, the conditional results and the bootstrap.
+    """The fit by the method asked for, another one for comparison, the conditional results and the bootstrap.
 
-    ``exact_test`` is there where a covariate is 0/1 and ignores the others; ``conditional`` holds every effect adjusted
-    for the others, where there is more than one. ``remarks`` are the fit's and those of the comparisons.
+    ``other`` is ours by the other method; where lme4 fitted ``glmm``, ours by the same method. ``exact_test`` is there
+    where a covariate is 0/1 and ignores the others; ``conditional`` holds every effect adjusted for the others, where
+    there is more than one. ``remarks`` are the fit's and those of the comparisons.
     """
 
     glmm: GlmmFit
@@ -40,10 +49,11 @@ class FullFit:
     bootstrap: Bootstrap | None
     remarks: tuple[Remark, ...]
     seconds: float
+    posterior: MapFit | None = None
 
     def minimum_detectable(self, name: str) -> float:
-        """The log odds ratio found with 80 % power at 5 %; nan without a standard error."""
-        se = self.glmm[name].se
+        """The log odds ratio found with 80 % power at 5 %; nan without a standard error. lme4's are not used."""
+        se = (self.glmm if self.glmm.backend == OWN else self.other)[name].se
         return detectable(se) if isfinite(se) else float("nan")
 
     def as_json(self) -> Json:
@@ -51,7 +61,9 @@ class FullFit:
         names = [effect.name for effect in self.glmm.effects]
         tested = names[1:]
         return {
+            "backend": self.glmm.backend,
             "method": self.glmm.method,
+            "messages": list(self.glmm.messages),
             "beta": {name: _plain(self.glmm[name].beta) for name in names},
             "se": {name: _plain(self.glmm[name].se) for name in names},
             "se_cluster": {name: _plain(self.glmm[name].se_cluster) for name in names},
@@ -63,6 +75,7 @@ class FullFit:
             "profile_ci": {name: [_plain(self.glmm[name].low), _plain(self.glmm[name].high)] for name in tested},
             "minimum_detectable": {name: _plain(self.minimum_detectable(name)) for name in tested},
             "status": [str(remark) for remark in self.remarks],
+            "map": self._posterior(),
             "conditional": self._conditional(),
             "bootstrap": self._bootstrap(tested),
             "n_rows": self.glmm.n_rows,
@@ -70,6 +83,17 @@ class FullFit:
             "n_groups": self.glmm.n_groups,
             "n_informative": self.glmm.n_informative,
             "seconds": self.seconds,
+        }
+
+    def _posterior(self) -> Json | None:
+        if self.posterior is None:
+            return None
+        effects = self.posterior.effects
+        return {
+            "prior_sd": self.posterior.prior_sd,
+            "beta": {effect.name: effect.beta for effect in effects},
+            "sd": {effect.name: _plain(effect.sd) for effect in effects},
+            "sigma": self.posterior.sigma,
         }
 
     def _conditional(self) -> Json:
@@ -108,13 +132,17 @@ def fit(
     *,
     names: Sequence[str] | None = None,
     method: str = "exact",
+    backend: str = OWN,
     bootstrap: int = 0,
     seed: int | None = None,
+    prior_sd: float | None = None,
     missing: str = "raise",
 ) -> FullFit:
     """Everything for one table: arguments as in `fit_glmm`, with ``bootstrap`` cluster replicates from ``seed``.
 
-    Raises ValueError for data that no model can be fitted to, and for a bootstrap without a seed.
+    ``prior_sd`` adds the posterior mode under a normal prior on the effects (`fit_map`). ``backend="pymer4"`` has lme4
+    fit the model (``method="laplace"`` only); all else stays ours. Raises ValueError for data that no model can be
+    fitted to, and for a bootstrap without a seed; `Lme4MissingError` without R.
 
     >>> answers = [1, 1, 0, 1, 0, 0] * 10 + [0, 1, 0, 0, 1, 0] * 10
     >>> full = fit(answers, [[0], [1], [1]] * 40, [row // 6 for row in range(120)], names=["is_variant"])
@@ -123,21 +151,31 @@ def fit(
     """
     if method not in ("laplace", "exact"):
         raise ValueError(f"method {method!r}: 'laplace' or 'exact'")
+    if backend not in BACKENDS:
+        raise ValueError(f"backend {backend!r}: {' or '.join(map(repr, BACKENDS))}")
+    if backend == LME4 and method != "laplace":
+        raise ValueError(f"method {method!r} with lme4: it has 'laplace' only")
     if bootstrap and seed is None:
         raise ValueError("a bootstrap without a seed: give one, so that the numbers can be had again")
     started = time.perf_counter()
     table = read_table(response, covariates, group, names=names, missing=missing)
-    glmm = fit_table(table, method=method)
-    other = fit_table(table, method="laplace" if method == "exact" else "exact", tests=False)
+    glmm = fit_table(table, method=method) if backend == OWN else fit_lme4_table(table)
+    own_other = "exact" if method == "laplace" and backend == OWN else "laplace"
+    other = fit_table(table, method=own_other, tests=False)
     effect, test = _exact_test(table)
-    adjusted = _adjusted(table, glmm)
+    adjusted = _adjusted(table, glmm if backend == OWN else other)
     boot = None
-    if bootstrap and _can_be_resampled(glmm):
+    if bootstrap and _can_be_resampled(glmm if backend == OWN else other):
         boot = cluster_bootstrap(
             table.response, table.covariates, table.group, names=table.names, seed=seed, replicates=bootstrap
         )
-    remarks = [*glmm.remarks, *_differences(glmm, other), *_disagreements(glmm, effect, test, adjusted)]
-    return FullFit(glmm, other, test, effect, adjusted, boot, tuple(remarks), time.perf_counter() - started)
+    differences = _differences(glmm, other) if backend == OWN else [*other.remarks, *_backend_differs(glmm, other)]
+    doubts = _disagreements(glmm if backend == OWN else other, effect, test, adjusted)
+    remarks = dict.fromkeys([*glmm.remarks, *differences, *doubts])
+    own_method = method if backend == OWN else "laplace"
+    posterior = None if prior_sd is None else fit_map_table(table, prior_sd=prior_sd, method=own_method)
+    seconds = time.perf_counter() - started
+    return FullFit(glmm, other, test, effect, adjusted, boot, tuple(remarks), seconds, posterior)
 
 
 def _exact_test(table: Table) -> tuple[str, ConditionalTest | None]:
@@ -171,6 +209,19 @@ def _differences(glmm: GlmmFit, other: GlmmFit) -> list[Remark]:
     if isfinite(glmm.sigma) and isfinite(other.sigma):
         moved |= abs(glmm.sigma - other.sigma) > _DIFFER_SIGMA * max(glmm.sigma, other.sigma, 0.1)
     return [Remark(Status.LAPLACE_EXACT_DIFFER)] if moved else []
+
+
+def _backend_differs(glmm: GlmmFit, own: GlmmFit) -> list[Remark]:
+    """A remark for each effect where lme4's estimate or standard error is not that of the maximum."""
+    pairs = zip(glmm.effects[1:], own.effects[1:], strict=True)
+    return [Remark(Status.BACKEND_DIFFERS, ours.name) for theirs, ours in pairs if not _alike(theirs, ours)]
+
+
+def _alike(theirs: Effect, ours: Effect) -> bool:
+    if not isfinite(ours.se):
+        return False
+    close = abs(theirs.beta - ours.beta) <= _DIFFER_EFFECT * ours.se
+    return close and abs(theirs.se / ours.se - 1) <= _DIFFER_SE
 
 
 def _disagreements(

@@ -30,6 +30,8 @@ from variantbench.stats.glmm_status import (
 )
 from variantbench.stats.table import Table, read_table
 
+OWN = "variantbench"  # the backend that is ours
+
 _SUSPECT = 0.05  # least eigenvalue of the information below which other starting points are tried too
 _FLAT = 1e-3  # ... and below which separation is looked for
 _SIGMA_ZERO = 1e-4
@@ -76,7 +78,10 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class GlmmFit:
-    """A fitted model. ``loglik`` is that of the 0/1 rows; ``covariance`` (coefficients, sigma) is empty without SE."""
+    """A fitted model. ``loglik`` is that of the 0/1 rows; ``covariance`` (coefficients, sigma) is empty without SE.
+
+    ``backend`` is what fitted it and ``messages`` what that said: both are of interest for lme4 only.
+    """
 
     method: str
     effects: tuple[Effect, ...]
@@ -91,6 +96,8 @@ class GlmmFit:
     n_informative: int
     max_gradient: float
     iterations: int
+    backend: str = OWN
+    messages: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Effect:
         for effect in self.effects:

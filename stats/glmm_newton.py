@@ -40,7 +40,7 @@ class Maximum:
 class Problem:
     """What is maximised: the design, the likelihood's name, ``successes`` (cells, lanes or 1) and ``weights``
     (patterns, lanes or 1), the times each pattern counts. ``kernel`` "numba" evaluates Laplace's likelihood with the
-    `speed` extra.
+    `speed` extra. ``precision`` (k, k) is that of a normal prior about 0, none where it is None.
     """
 
     cells: Cells
@@ -48,14 +48,22 @@ class Problem:
     successes: Floats
     weights: Floats
     kernel: str = "numpy"
+    precision: Floats | None = None
 
     def lanes(self, at: NDArray[np.int64]) -> Problem:
         """The same problem for some lanes only."""
         pick = [a if a.shape[1] == 1 else a[:, at] for a in (self.successes, self.weights)]
-        return Problem(self.cells, self.method, pick[0], pick[1], self.kernel)
+        return Problem(self.cells, self.method, pick[0], pick[1], self.kernel, self.precision)
 
     def evaluate(self, theta: Floats, start: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Log-likelihood (lanes,), gradient (lanes, k), Hessian (lanes, k, k) and mode of u."""
+        """Log-likelihood (lanes,), gradient (lanes, k), Hessian (lanes, k, k) and mode of u; with the prior, if any."""
+        value, gradient, hessian, mode = self._likelihood(theta, start)
+        if self.precision is None:
+            return value, gradient, hessian, mode
+        pull = self.precision @ theta
+        return value - 0.5 * (pull * theta).sum(axis=0), gradient - pull.T, hessian - self.precision, mode
+
+    def _likelihood(self, theta: Floats, start: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         if self.kernel == "numba" and self.method == "laplace":
             return self._compiled(theta, start)
         part = LIKELIHOODS[self.method](self.cells, self.successes, theta, start)

@@ -27,6 +27,7 @@ class Status(StrEnum):
     NOT_CONVERGED = "not_converged"
     LAPLACE_EXACT_DIFFER = "laplace_exact_difference"
     CONDITIONAL_DISAGREES = "conditional_disagreement"
+    BACKEND_DIFFERS = "backend_difference"
 
 
 SENTENCES = {
@@ -40,6 +41,7 @@ SENTENCES = {
     Status.NOT_CONVERGED: "the maximum was not found: no standard error and no p",
     Status.LAPLACE_EXACT_DIFFER: "Laplace's approximation and the exact likelihood differ: read the exact fit",
     Status.CONDITIONAL_DISAGREES: "the conditional test, which assumes less, disagrees with the likelihood ratio test",
+    Status.BACKEND_DIFFERS: "lme4's figures are not those of the maximum: read variantbench's own fit",
 }
 
 

@@ -71,30 +71,51 @@ class Bet:
         return self.wealth
 
 
+class SequentialGate:
+    """Both bets of a gate, difference by difference, in shuffled order.
+
+    PASS when "mean <= -margin" is refuted, FAIL when "mean >= -tolerance" is; wrong either way with probability
+    ``level`` at most, however often one looks. After all ``total`` items one of the two is certain, unless the mean
+    lies on a bound. Raises ValueError unless 0 <= tolerance <= margin.
+    """
+
+    def __init__(self, total: int, *, margin: float = 0.03, tolerance: float = 0.01, level: float = 0.05) -> None:
+        if not 0 <= tolerance <= margin:
+            raise ValueError(
+                f"tolerance {tolerance}, margin {margin}: 0 <= tolerance <= margin, as shares (0.03 is 3 points)"
+            )
+        self.total, self.level = total, level
+        self.verdict = Verdict.UNDECIDED
+        self._bet = Bet([-margin, tolerance], total, sign=[1, -1])
+
+    def add(self, difference: float) -> Verdict:
+        """The verdict after one more difference, new minus baseline, of -1, 0 or 1; once given, it stays."""
+        if self.verdict is Verdict.UNDECIDED:
+            kept, lost = self._bet.add(difference)
+            if max(kept, lost) >= 1 / self.level:
+                self.verdict = Verdict.PASS if kept >= lost else Verdict.FAIL
+        return self.verdict
+
+    def result(self) -> Stopped:
+        """What is known so far."""
+        bet = self._bet
+        mean = bet.sum / bet.seen if bet.seen else 0.0
+        return Stopped(self.verdict, bet.seen, self.total, mean, float(bet.wealth[0]), float(bet.wealth[1]))
+
+
 def sequential_gate(
     differences: Iterable[float], total: int, *, margin: float = 0.03, tolerance: float = 0.01, level: float = 0.05
 ) -> Stopped:
     """The verdict on ``differences``, in shuffled order, as soon as it is due: items after it are not asked for.
 
-    PASS when "mean <= -margin" is refuted, FAIL when "mean >= -tolerance" is; wrong either way with probability
-    ``level`` at most. After all ``total`` items one of the two is certain, unless the mean lies on a bound.
-
     >>> sequential_gate([0.0] * 5000, 5000).verdict
     <Verdict.PASS: 'pass'>
     """
-    if not 0 <= tolerance <= margin:
-        raise ValueError(
-            f"tolerance {tolerance}, margin {margin}: 0 <= tolerance <= margin, as shares (0.03 is 3 points)"
-        )
-    bet = Bet([-margin, tolerance], total, sign=[1, -1])
-    verdict = Verdict.UNDECIDED
+    gate = SequentialGate(total, margin=margin, tolerance=tolerance, level=level)
     for value in differences:
-        kept, lost = bet.add(value)
-        if max(kept, lost) >= 1 / level:
-            verdict = Verdict.PASS if kept >= lost else Verdict.FAIL
+        if gate.add(value) is not Verdict.UNDECIDED:
             break
-    mean = bet.sum / bet.seen if bet.seen else 0.0
-    return Stopped(verdict, bet.seen, total, mean, float(bet.wealth[0]), float(bet.wealth[1]))
+    return gate.result()
 
 
 def confidence_sequence(

@@ -35,12 +35,15 @@ class Batch:
 
 
 def plan_batches(jobs: Sequence[Job], *, size: int) -> list[Batch]:
-    """Cut the jobs of one model into batches of at most `size`, in the order of the cases but for a sort by length."""
+    """Cut the jobs of one model into batches of at most `size`, window by window in the order of the cases.
+
+    Inside a window, what shares its prefix is together and sorted by length.
+    """
     batches = []
-    for group in _groups(jobs):
-        window = size * WINDOW
-        for start in range(0, len(group), window):
-            near = sorted(group[start : start + window], key=lambda job: len(job.prompt.suffix))
+    window = size * WINDOW
+    for start in range(0, len(jobs), window):
+        for group in _groups(jobs[start : start + window]):
+            near = sorted(group, key=lambda job: len(job.prompt.suffix))
             batches += [_batch(near[i : i + size]) for i in range(0, len(near), size)]
     return batches
 

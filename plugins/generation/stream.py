@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass, FinishReason
-from variantbench.plugins.errors import EngineError
+from variantbench.plugins.errors import EngineError, EnoughError
 from variantbench.plugins.generation.channel import Message, connect, new_address, receive, send
 from variantbench.plugins.generation.plan import Job, to_wire
 from variantbench.plugins.generation.supervisor import ModelTask
@@ -48,6 +48,8 @@ class Stream:
     def answer(self, job_id: str) -> tuple[Completion, str]:
         """The job's completion and its key in the store, as soon as it exists; EngineError if none will come."""
         reply = self._ask({"ask": "answer", "id": job_id})
+        if "enough" in reply:
+            raise EnoughError("not needed: the verdict was reached before")
         if "stopped" in reply:
             raise EngineError(reply["stopped"])
         values = reply["completion"]
@@ -57,6 +59,10 @@ class Stream:
         """How a program ended in the run's sandbox."""
         values = self._ask({"ask": "execute", "source": source, "profile": profile})["execution"]
         return Execution(**{**values, "ending": ExecutionClass(values["ending"])})
+
+    def enough(self) -> None:
+        """No more answers are needed."""
+        self._ask({"ask": "enough"})
 
     def events(self) -> Iterator[Message]:
         """Everything that happens in the run, from its start, until the supervisor ends."""

@@ -64,6 +64,7 @@ class Board:
     answers: dict[str, Answer] = field(default_factory=dict)
     events: list[Message] = field(default_factory=list)
     stopped: str = ""
+    enough: bool = False  # what has no answer now needs none
     over: bool = False  # nobody listens any more
 
     def submit(self, jobs: list[Job], programs: list[Program] | None) -> None:
@@ -98,11 +99,19 @@ class Board:
             self.stopped = cause
             self._tell({"event": "stopped", "cause": cause})
 
+    def need_no_more(self) -> None:
+        """Let go of everyone who waits."""
+        with self.changed:
+            self.enough = True
+            self.changed.notify_all()
+
     def wait_for_answer(self, job_id: str) -> Message:
         """The answer of one job, as soon as it is there, or why none will come."""
         with self.changed:
             unknown = self.jobs is not None and job_id not in self.ids
-            self.changed.wait_for(lambda: unknown or job_id in self.answers or self.stopped)
+            self.changed.wait_for(lambda: unknown or job_id in self.answers or self.stopped or self.enough)
+            if job_id not in self.answers and self.enough:
+                return {"enough": True}
             if job_id not in self.answers:
                 return {"stopped": self.stopped or f"{job_id} was not among the cases that were handed over"}
             answer = self.answers[job_id]
@@ -165,6 +174,9 @@ def _reply(request: Message, board: Board, executor: Executor) -> Message:
             programs = request["programs"]
             board.submit(from_wire(request["jobs"]), None if programs is None else [Program(**one) for one in programs])
             return {}
+        case "enough":
+            board.need_no_more()
+            return {}
         case "answer":
             return board.wait_for_answer(request["id"])
         case "execute":
@@ -222,7 +234,7 @@ class Generation:
         cause = ""
         for _attempt in range(RESTARTS + 1):
             left = self._unanswered(batches)
-            if not left or self.ended:
+            if not left or self.ended or self.board.enough:
                 return
             if cause:
                 self.board.tell({"event": "restarted", "cause": cause})
@@ -270,6 +282,8 @@ class Generation:
                     settings=model.key_settings,
                 )
                 self._answer(done, twins, how="generated")
+                if self.board.enough:
+                    break
         except EngineDiedError as death:
             return str(death)
         finally:

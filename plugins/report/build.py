@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from variantbench.plugins.datatypes import Verdict
+from variantbench.plugins.datatypes import Verdict, label_in_doubt
 from variantbench.plugins.report.baselines import Baseline, baselines
 from variantbench.plugins.store import Store
 from variantbench.stats.proportions import Proportion, wilson
@@ -70,7 +70,7 @@ def build_report(store: Store, run_id: str, *, with_doubtful_labels: bool = True
 
 def has_doubtful_label(record: Mapping[str, Any]) -> bool:
     """Whether a note of the item says that its label may be wrong."""
-    return any(note.startswith("label:") for note in json.loads(record["notes"]))
+    return label_in_doubt(json.loads(record["notes"]))
 
 
 def part_of(record: Mapping[str, Any]) -> str:

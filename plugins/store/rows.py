@@ -41,8 +41,8 @@ def _record_row(record: Record) -> dict[str, Any]:
         "seed": record.prompt.seed,
         "item_hash": record.item.content_hash,
         "completion_key": record.completion_key or None,
-        **_grade_columns("paper", record.paper),
-        **_grade_columns("robust", record.robust),
+        **grade_columns("paper", record.paper),
+        **grade_columns("robust", record.robust),
         "execution": json.dumps(asdict(record.execution)) if record.execution else None,
     }
 
@@ -55,8 +55,8 @@ def regraded_row(
     return {
         **{name: row[name] for name in kept},
         "grader": grader,
-        **_grade_columns("paper", paper),
-        **_grade_columns("robust", robust),
+        **grade_columns("paper", paper),
+        **grade_columns("robust", robust),
         "execution": json.dumps(asdict(execution)) if execution else None,
     }
 
@@ -77,7 +77,8 @@ def item_of(row: Mapping[str, Any]) -> Item:
     )
 
 
-def _grade_columns(protocol: str, grade: Grade) -> dict[str, Any]:
+def grade_columns(protocol: str, grade: Grade) -> dict[str, Any]:
+    """The columns of one protocol's grade."""
     return {
         f"{protocol}_verdict": grade.verdict.value,
         f"{protocol}_status": grade.extraction.status.value,

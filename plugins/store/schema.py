@@ -6,6 +6,9 @@
 * ``items``: what was asked, by content.
 * ``completions``: what was answered, untouched, by the key of everything it depends on; shared between runs.
 * ``records``: how a run graded it.
+* ``run_totals``: how many answers a finished run has, so that listing runs counts nothing.
+* ``baselines``: which run a name stood for, and since when and why; the newest counts, none is overwritten.
+* ``noise``: how many verdicts of a model flipped when the same items ran again with another batch plan.
 * view ``answers``: records with item, prompt and completion side by side, for people with SQL.
 """
 
@@ -125,9 +128,43 @@ LEFT JOIN completions ON completions.key = records.completion_key
 LEFT JOIN texts ON texts.hash = completions.prefix_hash
 """
 
+run_totals = Table(
+    "run_totals",
+    metadata,
+    Column("run_id", String(32), ForeignKey("runs.id"), primary_key=True),
+    Column("answers", Integer, nullable=False),
+)
+
+baselines = Table(
+    "baselines",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("run_id", String(32), ForeignKey("runs.id"), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("created", Text, nullable=False),
+)
+
+noise = Table(
+    "noise",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("model_identity", String(64), ForeignKey("models.identity"), nullable=False),
+    Column("first_run", String(32), ForeignKey("runs.id"), nullable=False),
+    Column("second_run", String(32), ForeignKey("runs.id"), nullable=False),
+    Column("items", Integer, nullable=False),
+    Column("flips", Integer, nullable=False),  # verdicts that differ
+    Column("other_texts", Integer, nullable=False),
+    Column("created", Text, nullable=False),
+)
+
 _FIRST = (schema_version, texts, models, runs, items, completions, records)
 
 # One entry a version, the first being version 1: what to run on a database of the version before.
-MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = ((*_FIRST, text(ANSWERS_VIEW)),)
+MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = (
+    (*_FIRST, text(ANSWERS_VIEW)),
+    (run_totals, baselines, noise),
+)
 
 CURRENT = len(MIGRATIONS)

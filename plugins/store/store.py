@@ -1,4 +1,4 @@
-"""Reading and writing the store. The only place that runs SQL."""
+"""Reading and writing the store. With frame.py the only place that runs SQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, func, insert, inspect, select, update
+from sqlalchemy import Connection, Engine, Table, create_engine, delete, event, func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
@@ -152,7 +152,7 @@ class Store:
         table = schema.completions
         names = tuple(Completion.__dataclass_fields__)
         found: dict[str, Completion] = {}
-        with self.engine.connect() as connection:
+        with self._reading() as connection:
             for some in _slices(list(keys), _MOST_PARAMETERS):
                 query = select(table.c.key, *(table.c[name] for name in names)).where(table.c.key.in_(some))
                 for key, *values in connection.execute(query):
@@ -169,33 +169,41 @@ class Store:
         self._add(schema.runs, [row])
 
     def finish_run(self, run_id: str, status: str, manifest: Mapping[str, Any]) -> None:
-        """Note how a run ended."""
+        """Note how a run ended, and with how many answers."""
         change = update(schema.runs).where(schema.runs.c.id == run_id)
         with self._writing() as connection:
             connection.execute(
                 change.values(finished=now(), status=status, manifest=json.dumps(manifest, sort_keys=True))
             )
+            connection.execute(delete(schema.run_totals).where(schema.run_totals.c.run_id == run_id))
+            connection.execute(
+                insert(schema.run_totals).values(run_id=run_id, answers=self._count_answers(connection, run_id))
+            )
 
-    def runs(self) -> list[dict[str, Any]]:
-        """Every run, newest first, with the number of its records."""
-        counted = (
-            select(schema.records.c.run_id, func.count(schema.records.c.case_id.distinct()).label("records"))
-            .group_by(schema.records.c.run_id)
-            .subquery()
-        )
+    def runs(self, beginning: str = "") -> list[dict[str, Any]]:
+        """Every run whose id begins so, newest first, with its number of answers as ``records``."""
         query = (
-            select(schema.runs, func.coalesce(counted.c.records, 0).label("records"))
-            .join_from(schema.runs, counted, schema.runs.c.id == counted.c.run_id, isouter=True)
-            .order_by(schema.runs.c.started.desc())
+            select(schema.runs, schema.run_totals.c.answers.label("records"))
+            .join_from(schema.runs, schema.run_totals, isouter=True)
+            .where(schema.runs.c.id.startswith(beginning, autoescape=True))
+            .order_by(schema.runs.c.started.desc(), schema.runs.c.id.desc())
         )
-        with self.engine.connect() as connection:
-            return [
-                {**row, "manifest": json.loads(row["manifest"])} for row in connection.execute(query).mappings().all()
-            ]
+        with self._reading() as connection:
+            found = [dict(row) for row in connection.execute(query).mappings()]
+            for run in found:
+                run["manifest"] = json.loads(run["manifest"])
+                if run["records"] is None:  # not finished, or killed
+                    run["records"] = self._count_answers(connection, run["id"])
+        return found
+
+    def _count_answers(self, connection: Connection, run_id: str) -> int:
+        records = schema.records.c
+        counted = select(func.count(records.case_id.distinct())).where(records.run_id == run_id)
+        return connection.execute(counted).scalar_one()
 
     def find_run(self, text: str | None = None) -> dict[str, Any]:
         """The run whose id begins with `text`, or the newest; StoreError if there is none or several."""
-        found = [run for run in self.runs() if text is None or run["id"].startswith(text)]
+        found = self.runs(text or "")
         if not found:
             raise StoreError(f"no run {text or ''} in {self.url}: `variantbench runs` lists them".replace("  ", " "))
         if text is not None and len(found) > 1 and text not in {run["id"] for run in found}:
@@ -226,13 +234,15 @@ class Store:
                 schema.completions.c.prompt_tokens,
                 schema.completions.c.text,
                 schema.completions.c.suffix,
+                schema.completions.c.prefix_hash,
+                schema.completions.c.settings,
             )
             .join(schema.items, schema.items.c.hash == schema.records.c.item_hash)
             .join(schema.completions, schema.completions.c.key == schema.records.c.completion_key, isouter=True)
             .where(schema.records.c.run_id == run_id)
             .order_by(schema.records.c.case_id)
         )
-        with self.engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(query).mappings()
             for _, gradings in groupby(rows, key=lambda row: row["case_id"]):
                 yield dict(max(gradings, key=lambda row: (len(row["grader"]), row["grader"])))
@@ -252,6 +262,88 @@ class Store:
                 insert.on_conflict_do_update(index_elements=keys, set_=given),
                 [{"run_id": run_id, **row} for row in rows],
             )
+
+    def prune(self, run_ids: Sequence[str], *, completions: bool) -> dict[str, int]:
+        """Forget runs with their records; with `completions` also every completion that no run's record needs now.
+
+        StoreError if a run is a baseline or half of a noise measurement. Returns how many rows went, by table.
+        """
+        self._refuse_to_prune(run_ids)
+        gone: dict[str, int] = {}
+        records = schema.records.c
+        with self._writing() as connection:
+            for table, column in (
+                (schema.records, records.run_id),
+                (schema.run_totals, schema.run_totals.c.run_id),
+                (schema.runs, schema.runs.c.id),
+            ):
+                gone[table.name] = connection.execute(delete(table).where(column.in_(run_ids))).rowcount
+            if completions:
+                kept = select(records.completion_key).where(records.completion_key.is_not(None))
+                unused = delete(schema.completions).where(schema.completions.c.key.not_in(kept))
+                gone["completions"] = connection.execute(unused).rowcount
+        return gone
+
+    def _refuse_to_prune(self, run_ids: Sequence[str]) -> None:
+        noise = schema.noise.c
+        needed = {row["run_id"]: f"baseline {row['name']!r}" for row in self.baselines()}
+        with self._reading() as connection:
+            for pair in connection.execute(select(noise.first_run, noise.second_run)):
+                needed |= dict.fromkeys(pair, "a noise measurement")
+        for run_id in run_ids:
+            if run_id in needed:
+                raise StoreError(f"run {run_id} is needed by {needed[run_id]}: it is not pruned")
+
+    # baselines and noise
+
+    def set_baseline(self, name: str, run_id: str, *, why: str, set_by: str) -> None:
+        """From now on `name` stands for that run; what it stood for before stays in the history."""
+        self._add(schema.baselines, [{"name": name, "run_id": run_id, "why": why, "set_by": set_by, "created": now()}])
+
+    def baselines(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The history of all baselines or of one, newest first."""
+        query = select(schema.baselines).order_by(schema.baselines.c.number.desc())
+        if name is not None:
+            query = query.where(schema.baselines.c.name == name)
+        with self._reading() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def add_noise(
+        self, model_identity: str, *, runs: tuple[str, str], items: int, flips: int, other_texts: int
+    ) -> None:
+        """Keep how many verdicts and texts of a model's items differed between two runs of the same."""
+        self._add(
+            schema.noise,
+            [
+                {
+                    "model_identity": model_identity,
+                    "first_run": runs[0],
+                    "second_run": runs[1],
+                    "items": items,
+                    "flips": flips,
+                    "other_texts": other_texts,
+                    "created": now(),
+                }
+            ],
+        )
+
+    def noise(self, model_identity: str) -> dict[str, Any] | None:
+        """The newest measurement of a model's noise, if there is one."""
+        table = schema.noise
+        query = select(table).where(table.c.model_identity == model_identity).order_by(table.c.number.desc()).limit(1)
+        with self._reading() as connection:
+            found = connection.execute(query).mappings().first()
+        return dict(found) if found else None
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(
+                f"store {self.url} cannot be read ({_short(error)}): is it whole, and reachable?"
+            ) from None
 
     def _add(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert the rows whose key is new."""

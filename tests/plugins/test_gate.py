@@ -26,4 +26,4 @@ OK, FAILED, INTERRUPTED, EMPTY = 0, 1, 2, 5
     ],
 )
 def test_exit_status(pytest_status, tally, fail_on, stopped_early, expected):
-    assert exit_status(pytest_status, tally, fail_on=fail_on, stopped_early=stopped_early) == expected
+    assert exit_status(pytest_status, tally, fail_on=fail_on, interrupted=stopped_early) == expected

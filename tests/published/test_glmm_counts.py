@@ -15,7 +15,7 @@ TABLE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "publishe
 
 
 @pytest.fixture(scope="module")
-def published() -> pd.DataFrame:
+def variant_effects() -> pd.DataFrame:
     if not TABLE.exists():
         pytest.skip(f"{TABLE} is absent: the published figures lie outside the repository")
     table = pd.read_csv(TABLE)
@@ -30,12 +30,14 @@ def published() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def gsm(published: pd.DataFrame) -> pd.DataFrame:
-    return published[published["prompt_format"] == "GSM"].reset_index(drop=True)
+def gsm(variant_effects: pd.DataFrame) -> pd.DataFrame:
+    return variant_effects[variant_effects["prompt_format"] == "GSM"].reset_index(drop=True)
 
 
-def test_own_standard_error_meets_the_published_one_on_clean_fits(published: pd.DataFrame) -> None:
-    clean = published[(published["not_converged"] == 0) & published["log_or"].abs().between(0.15, 0.7)]
+def test_own_standard_error_meets_the_published_one_on_clean_fits(variant_effects: pd.DataFrame) -> None:
+    clean = variant_effects[
+        (variant_effects["not_converged"] == 0) & variant_effects["log_or"].abs().between(0.15, 0.7)
+    ]
     ratio = clean["own_se"] / clean["std_err"].astype(float)
     assert len(clean) > 30
     assert ratio.median() == pytest.approx(1.02, abs=0.01)
@@ -46,8 +48,10 @@ def test_own_standard_error_meets_the_published_one_on_clean_fits(published: pd.
     ("prompt_format", "se", "p"),
     [("GSM", 0.32, 0.33), ("NL-structured", 0.315, 0.16), ("code-structured", 0.336, 0.38)],
 )
-def test_gemma_2_2b_is_not_significant(published: pd.DataFrame, prompt_format: str, se: float, p: float) -> None:
-    row = published[(published["model"] == "gemma-2-2b") & (published["prompt_format"] == prompt_format)].iloc[0]
+def test_gemma_2_2b_is_not_significant(variant_effects: pd.DataFrame, prompt_format: str, se: float, p: float) -> None:
+    row = variant_effects[
+        (variant_effects["model"] == "gemma-2-2b") & (variant_effects["prompt_format"] == prompt_format)
+    ].iloc[0]
     assert row["not_converged"] == 1
     assert row["own_se"] == pytest.approx(se, abs=0.005)
     assert row["own_p"] == pytest.approx(p, abs=0.015)

@@ -1,0 +1,1 @@
+"""Subcommands of ``variantbench`` by subject; ``plugins/cli.py`` brings them together."""

@@ -1,0 +1,115 @@
+"""Stored answers as a pandas DataFrame: for analyses, notebooks and reports of many runs.
+
+One row an answer, by the newest grader:
+
+| column | content |
+| --- | --- |
+| ``run_id``, ``case_id``, ``grader`` | where the row comes from |
+| ``model`` | its name; ``name (run)`` where several of the runs hold a model of that name |
+| ``format``, ``seed`` | how it was asked |
+| ``benchmark``, ``item``, ``group_id``, ``variant``, ``batch``, ``target`` | the item; variant 0 is the base question |
+| ``doubtful_label`` | whether a note of the item says that its label may be wrong |
+| ``robust_verdict``, ``robust_status``, ``robust_method``, ``robust_value`` | the grade by the robust protocol |
+| ``paper_verdict``, ``paper_status``, ``paper_method``, ``paper_value`` | the grade by the paper protocol |
+| ``finish_reason``, ``prompt_tokens``, ``new_tokens`` | the completion; missing where the engine failed |
+| one for each covariate of the items | such as ``gamma``, ``gamma_code``; NaN where an item has none |
+| ``question``, ``answer`` | only with ``texts=True`` |
+
+Columns of repeated text are categorical. The view ``answers`` holds the same for people with SQL, texts included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas
+from sqlalchemy import select
+
+from variantbench.plugins.datatypes import label_in_doubt
+from variantbench.plugins.store import schema
+from variantbench.plugins.store.store import Store, open_store
+
+_GRADES = [f"{kind}_{part}" for kind in ("robust", "paper") for part in ("verdict", "status", "method", "value")]
+_RECORD = ("run_id", "case_id", "grader", "model", "format", "seed", "item_hash", *_GRADES)
+_COMPLETION = ("finish_reason", "prompt_tokens", "new_tokens")
+_ITEM = ("id", "benchmark", "group_id", "variant", "batch", "target")
+_REPEATED = (
+    "run_id", "grader", "model", "format", "finish_reason", "benchmark", "item", "group_id", "batch", "target",
+    *(name for name in _GRADES if not name.endswith("value")),
+)  # fmt: skip
+
+
+def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bool = False) -> Any:
+    """The answers of a run, or of several, in the order of runs and cases; of the newest run if none is named.
+
+    ``run`` is the beginning of a run's id, or a list of such. StoreError if there is no such store or run.
+    """
+    store = url if isinstance(url, Store) else open_store(url, create=False)
+    names = [run] if run is None or isinstance(run, str) else list(run)
+    run_ids = list(dict.fromkeys(store.find_run(name)["id"] for name in names))
+    answers = _answers(store, run_ids, texts=texts)
+    items = _items(store, answers["item_hash"].unique(), texts=texts)
+    place = items.index.get_indexer(answers.pop("item_hash"))
+    for name in items.columns:
+        answers[name] = items[name].array.take(place)
+    answers = _newest(answers)
+    answers["model"] = _distinct_models(answers)
+    for name in _REPEATED:
+        answers[name] = answers[name].astype("category")
+    return answers
+
+
+def _answers(store: Store, run_ids: Sequence[str], *, texts: bool) -> Any:
+    columns = [schema.records.c[name] for name in _RECORD]
+    columns += [schema.completions.c[name] for name in _COMPLETION]
+    names = [*_RECORD, *_COMPLETION]
+    if texts:
+        columns.append(schema.completions.c.text)
+        names.append("answer")
+    query = (
+        select(*columns)
+        .join(schema.completions, schema.completions.c.key == schema.records.c.completion_key, isouter=True)
+        .where(schema.records.c.run_id.in_(run_ids))
+    )
+    with store.engine.connect() as connection:
+        rows = connection.execute(query).fetchall()
+    return pandas.DataFrame.from_records(rows, columns=names)
+
+
+def _items(store: Store, hashes: Sequence[str], *, texts: bool) -> Any:
+    """The items by their hash, a column for each covariate."""
+    names = [*_ITEM, *(["question"] if texts else [])]
+    wanted = set(hashes)
+    query = select(
+        schema.items.c.hash, schema.items.c.notes, schema.items.c.covariates, *(schema.items.c[n] for n in names)
+    )
+    with store.engine.connect() as connection:
+        rows = [row for row in connection.execute(query) if row[0] in wanted]
+    items = pandas.DataFrame.from_records(
+        [row[3:] for row in rows], columns=names, index=pandas.Index([row[0] for row in rows])
+    ).rename(columns={"id": "item"})
+    items["doubtful_label"] = [label_in_doubt(json.loads(row[1])) for row in rows]
+    covariates = pandas.DataFrame([json.loads(row[2]) for row in rows], index=items.index)
+    return items.join(covariates.astype(float))
+
+
+def _newest(answers: Any) -> Any:
+    """Of an answer that was graded several times, the row of the newest grader."""
+    order = ["run_id", "case_id"]
+    if answers["grader"].nunique() > 1:
+        answers["_age"] = answers["grader"].map(lambda grader: (len(grader), grader))
+        answers = answers.sort_values([*order, "_age"]).drop_duplicates(order, keep="last").drop(columns="_age")
+    else:
+        answers = answers.sort_values(order)
+    return answers.reset_index(drop=True)
+
+
+def _distinct_models(answers: Any) -> Any:
+    pairs = answers[["run_id", "model"]].drop_duplicates()
+    doubled = set(pairs["model"][pairs["model"].duplicated()])
+    if not doubled:
+        return answers["model"]
+    named = answers["model"] + " (" + answers["run_id"] + ")"
+    return answers["model"].where(~answers["model"].isin(doubled), named)
