@@ -72,6 +72,7 @@ class Backend(Protocol):
 
     name: str
     digest: str  # of what a box is made of; the same for the same bytes
+    has_worked: bool  # set as soon as a runner has greeted: what fails later is worth trying again
 
     def start(self, nonce: str) -> Box:
         """A new box; OSError (or a BackendDownError) if it cannot be started now."""

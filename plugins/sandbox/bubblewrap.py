@@ -29,6 +29,7 @@ class BubblewrapBackend:
     name = "bubblewrap"
 
     def __init__(self, root: Path, *, root_digest: str = "", runner: Path = RUNNER_FOLDER) -> None:
+        self.has_worked = False
         self.program = find_bwrap()
         self.root, self.root_digest, self.runner = root, root_digest, runner
         self.digest = runner_digest(root_digest, runner)

@@ -37,6 +37,7 @@ class DockerBackend:
 
     def __init__(self, image: str, *, runtime: str = "", limits: Limits | None = None) -> None:
         self.image, self.runtime, self.limits = image, runtime, limits or Limits()
+        self.has_worked = False
         self.name = f"docker with {runtime}" if runtime else "docker"
         self.owner = f"{_owner(os.getpid())}:{secrets.token_hex(4)}"
         self._alive: set[str] = set()  # nonces of the boxes in use

@@ -132,7 +132,7 @@ class Pool:
     @property
     def patience(self) -> float:
         """Seconds for which a box that cannot be started is tried again: none before there ever was one."""
-        return _DOWN_SECONDS if self.greeting.nonce else 0.0
+        return _DOWN_SECONDS if self.backend.has_worked else 0.0
 
     def take(self, most: int, *, wait: bool, idle: bool) -> list[_Task]:
         """Up to `most` answers to run; a suspect comes alone and only to a box that is idle."""
@@ -281,6 +281,7 @@ class _Session:
                     self.is_protected = not wrong
                     if not wrong:
                         self.pool.greeting, self.heard = greeting, time.monotonic()
+                        self.pool.backend.has_worked = True
                         return ""
                     return f"{wrong}; {self.box.close()}"
         except (OSError, WireError, ValueError, TypeError) as error:

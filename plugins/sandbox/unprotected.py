@@ -18,6 +18,7 @@ class UnprotectedBackend:
 
     name = "none (unprotected)"
     digest = runner_digest("")
+    has_worked = False
 
     def start(self, nonce: str) -> ProcessBox:
         """A new runner."""

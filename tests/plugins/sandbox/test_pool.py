@@ -61,7 +61,7 @@ class FakeBox:
 
 
 class FakeBackend:
-    name, digest = "fake", "sha256:0"
+    name, digest, has_worked = "fake", "sha256:0", False
 
     def __init__(self, *, failures: int = 0, unprotected: str = "") -> None:
         self.seen: list[list[str]] = []
