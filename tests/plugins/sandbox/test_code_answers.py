@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plugins.conftest import MODES
+from tests.conftest import MODES
 from tests.plugins.sandbox.programs import body
 from variantbench.plugins.datatypes import ExecutionClass
 from variantbench.plugins.errors import SandboxError, UserError
