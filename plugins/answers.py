@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -9,10 +10,12 @@ import pytest
 
 from variantbench.plugins.cases import Case
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Grade, Record, Verdict
-from variantbench.plugins.errors import EngineError
+from variantbench.plugins.errors import EngineError, SandboxError
 from variantbench.plugins.generation.plan import Job
 from variantbench.plugins.generation.stream import Stream
 from variantbench.plugins.grading import GRADER, grade
+from variantbench.plugins.preflight import Program, shot_programs
+from variantbench.prompts.format import AnswerKind
 
 _WIDTH = 100  # columns
 
@@ -37,12 +40,16 @@ class Answers:
 
     def submit(self, items: list[pytest.Item]) -> None:
         """Hand over the selected cases, if no other process has."""
-        self.stream.submit(lambda: [Job(node, case.model, case.prompt()) for node, case in _cases_of(items)])
+        cases = _cases_of(items)
+        self.stream.submit(
+            lambda: [Job(node, case.model, case.prompt()) for node, case in cases],
+            lambda: programs_of([case for _, case in cases]),
+        )
 
     def record(self, node_id: str, case: Case) -> Record:
         """The graded answer of one case, as soon as the model has written it."""
         completion, key = self.stream.answer(node_id)
-        grades = grade(case.item, case.format, completion)
+        grades = grade(case.item, case.format, completion, self.stream.execute)
         return Record(
             case=case_id(node_id),
             model=case.model,
@@ -57,6 +64,12 @@ class Answers:
         )
 
 
+def programs_of(cases: Sequence[Case]) -> list[Program] | None:
+    """What the sandbox must get right before these cases are run; None if none of their answers is code."""
+    formats = {case.format.name: case.format for case in cases if case.format.kind is AnswerKind.CODE}
+    return shot_programs(list(formats.values())) if formats else None
+
+
 def case_id(node_id: str) -> str:
     """The case's name in the store: its node id without the folders, which differ between checkouts."""
     path, _, test = node_id.partition("::")
@@ -68,6 +81,8 @@ def require_answer(record: Record) -> Answer:
     grade = record.robust
     if record.completion.finish_reason is FinishReason.ERROR:
         raise EngineError(grade.reason)
+    if grade.extraction.status is ExtractionStatus.SANDBOX_FAILED:
+        raise SandboxError(grade.reason)
     if grade.extraction.status is ExtractionStatus.NOT_EXECUTED:
         pytest.skip(grade.reason)
     return Answer(record)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from variantbench.plugins.commands import gate as gate_commands
 from variantbench.plugins.commands import runs as runs_commands
+from variantbench.plugins.commands import sandbox as sandbox_commands
 from variantbench.plugins.commands.options import STORE
+from variantbench.plugins.commands.sandbox import SANDBOX
 from variantbench.plugins.errors import VariantbenchError
+
+if TYPE_CHECKING:
+    from variantbench.plugins.grading import Execute
 
 BACKEND = click.option(
     "--glmm-backend",
@@ -38,6 +44,8 @@ for command in (
     runs_commands.runs,
     runs_commands.store,
     runs_commands.baseline,
+    sandbox_commands.sandbox,
+    sandbox_commands.doctor,
 ):
     variantbench.add_command(command)
 
@@ -241,14 +249,18 @@ def simulate(
 @variantbench.command()
 @click.argument("run", required=False)
 @STORE
-def regrade(run: str | None, store: str) -> None:
+@SANDBOX
+def regrade(run: str | None, store: str, sandbox_name: str) -> None:
     """Grade the stored answers of RUN (the newest if left out) by this version's rules; the old grades are kept."""
+    from variantbench.plugins.regrade import has_programs, summary_lines
     from variantbench.plugins.regrade import regrade as regrade_run
-    from variantbench.plugins.regrade import summary_lines
     from variantbench.plugins.store import open_store
 
     opened = open_store(store, create=False)
-    for line in summary_lines(regrade_run(opened, opened.find_run(run)["id"])):
+    run_id = opened.find_run(run)["id"]
+    with _executing(sandbox_name, needed=has_programs(opened, run_id)) as execute:
+        regrading = regrade_run(opened, run_id, execute=execute)
+    for line in summary_lines(regrading):
         click.echo(line)
 
 
@@ -258,17 +270,38 @@ def regrade(run: str | None, store: str) -> None:
 @click.option(
     "--kind", "kinds", type=click.Choice(["number", "yesno", "code"]), multiple=True, help="Only these cases."
 )
+@SANDBOX
 @click.option("--json", "as_json", is_flag=True, help="Print every case as a line of JSON.")
-def cases(file: Path, protocol: str, kinds: tuple[str, ...], as_json: bool) -> None:
+def cases(file: Path, protocol: str, kinds: tuple[str, ...], sandbox_name: str, as_json: bool) -> None:
     """Grade the answers in FILE and say where the verdict is not the expected one; exit 0 only if all agree."""
     from variantbench.plugins.conformance import load_cases, run_cases, summary_lines
 
-    outcomes = run_cases(load_cases(file, protocol=protocol, kinds=kinds), protocol=protocol)
+    loaded = load_cases(file, protocol=protocol, kinds=kinds)
+    with _executing(sandbox_name, needed=any(case.kind == "code" for case in loaded)) as execute:
+        outcomes = run_cases(loaded, protocol=protocol, execute=execute)
     lines = (json.dumps(outcome.as_dict()) for outcome in outcomes) if as_json else summary_lines(outcomes)
     for line in lines:
         click.echo(line)
     if not all(outcome.agrees for outcome in outcomes):
         sys.exit(1)
+
+
+@contextmanager
+def _executing(sandbox: str, *, needed: bool) -> Iterator[Execute | None]:
+    """What executes programs, if any are to be executed and a sandbox works here; else a line says why not."""
+    from variantbench.plugins.errors import SandboxError
+    from variantbench.plugins.sandbox.choose import SandboxTask, open_pool
+
+    pool = None
+    try:
+        pool = open_pool(SandboxTask(sandbox), say=lambda line: click.echo(line, err=True)) if needed else None
+    except (SandboxError, OSError) as error:
+        click.echo(str(error), err=True)
+    try:
+        yield pool.execute if pool else None
+    finally:
+        if pool:
+            pool.close()
 
 
 def main() -> None:

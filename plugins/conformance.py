@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +21,7 @@ from variantbench.plugins.grading import Execute, grade
 from variantbench.prompts.format import PLACEHOLDER, AnswerKind, Format
 
 PROTOCOLS = ("robust", "paper")
+_AT_ONCE = 8
 KINDS = {"number": AnswerKind.TEXT, "yesno": AnswerKind.YESNO, "code": AnswerKind.CODE}
 
 
@@ -78,11 +80,13 @@ class Outcome:
 
 def run_cases(cases: Sequence[Case], *, protocol: str, execute: Execute | None = None) -> list[Outcome]:
     """Every case, graded by a protocol."""
-    outcomes = []
-    for case in cases:
+
+    def outcome(case: Case) -> Outcome:
         grades = grade(case.item, case.form, case.completion, execute)
-        outcomes.append(Outcome(case, grades.paper if protocol == "paper" else grades.robust))
-    return outcomes
+        return Outcome(case, grades.paper if protocol == "paper" else grades.robust)
+
+    with ThreadPoolExecutor(_AT_ONCE) as executor:  # programs wait for their sandbox at the same time
+        return list(executor.map(outcome, cases))
 
 
 def load_cases(path: Path, *, protocol: str, kinds: Sequence[str] = ()) -> list[Case]:

@@ -62,7 +62,12 @@ class Controller:
         self.gate = Gate()
         self.manifest = manifest(run, models, command=command_line())
         self.store.start_run(self.run_id, self.manifest)
-        self.supervisor = SupervisorProcess(models, store=run.store, fresh=self.run_id if run.fresh else "")
+        self.supervisor = SupervisorProcess(
+            models,
+            store=run.store,
+            fresh=self.run_id if run.fresh else "",
+            sandbox=run.sandbox_task,
+        )
         self.progress = Progress(say, models=len(models))
         self.tally = Tally()
         self.stopped = ""  # why no more answers come, if so
@@ -143,6 +148,8 @@ class Controller:
                 self.scheduler.announce(message["ids"])
             case "loaded":
                 self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
+            case "sandbox":
+                self.manifest["sandbox"] = message["details"]
             case "stopped":
                 self._stop(message["cause"])
 

@@ -131,17 +131,29 @@ class ExecutionClass(StrEnum):
     TIMEOUT = "timeout"
     OTHER = "other"
     NOT_EXECUTED = "not_executed"  # no sandbox here: not the answer's fault, resumable
+    SANDBOX_FAILED = "sandbox_failed"  # its box died again and again: not known whose fault, never graded
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The outcome of one program in the sandbox. `value` is exact text, as in `Item.target`."""
+    """The outcome of one program in the sandbox.
+
+    `value` is exact text: an integer, a fraction, or the shortest decimal that gives the float back bit for bit; None
+    for what is no finite number. `kind` is its type: int, float, bool, nan, inf, decimal, …, or other: no number.
+    `message` is the exception, or the type returned; `output` the beginning of what was printed. `backend` names the
+    sandbox, with its runtime where that is not the usual one.
+    """
 
     ending: ExecutionClass
     value: str | None = None
     output: str = ""
     seconds: float = 0.0
     backend: str = ""
+    kind: str = ""
+    message: str = ""
+    cpu_seconds: float = 0.0
+    profile: str = ""
+    image: str = ""  # digest of what the box is made of
 
 
 class ExtractionStatus(StrEnum):
@@ -159,6 +171,7 @@ class ExtractionStatus(StrEnum):
     FORBIDDEN_STRING = "forbidden_string"  # paper protocol only
     PROMPT_TOO_LONG = "prompt_too_long"
     NOT_EXECUTED = "not_executed"
+    SANDBOX_FAILED = "sandbox_failed"
     EXECUTION_FAILED = "execution_failed"
 
 

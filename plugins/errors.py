@@ -21,3 +21,7 @@ class EnoughError(VariantbenchError):
 
 class StoreError(VariantbenchError):
     """The result store cannot be read or written."""
+
+
+class SandboxError(VariantbenchError):
+    """The sandbox cannot run programs, or does not hold what it must. Answers it owed are ERROR, never wrong."""

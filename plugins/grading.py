@@ -32,12 +32,12 @@ from variantbench.prompts.extraction import (
 from variantbench.prompts.format import AnswerKind, Format
 
 # Version of the rules: part of every record. Two runs are compared only when graded by one version.
-GRADER = "2"
+GRADER = "3"
 
 # The study's tolerance (PROTOCOL.md section 4), for answers written as floats.
 TOLERANCE = Fraction(1, 100_000)
 
-NO_SANDBOX = "not executed: this version has no sandbox for answers that are code"
+NO_SANDBOX = "not executed: no sandbox for answers that are code was given"
 
 
 class Execute(Protocol):
@@ -47,7 +47,7 @@ class Execute(Protocol):
     """
 
     def __call__(self, source: str, *, profile: str = "python") -> Execution:
-        """How it ended; NOT_EXECUTED where the sandbox itself failed."""
+        """How it ended; NOT_EXECUTED where there is no sandbox, SANDBOX_FAILED where it died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _grade_code(item: Item, form: Format, text: str, *, at_limit: bool, execute:
         robust, execution = _compare(item, Extraction(function.status, method=function.why)), None
     else:
         execution = execute(function.source) if execute else _NOT_EXECUTED
-        robust = _grade_execution(item, execution, function.why)
+        robust = _ours(execution) or _grade_robust_execution(item, execution, function.why)
     return Grades(_grade_paper_code(item, text, execute), robust, execution if execute else None)
 
 
@@ -145,17 +145,49 @@ def _grade_paper_code(item: Item, text: str, execute: Execute | None) -> Grade:
     if function.forbidden:
         return _compare(item, Extraction(ExtractionStatus.FORBIDDEN_STRING))
     source = function.source if function.name == "solution" else f"{function.source}\nsolution = {function.name}\n"
-    return _grade_execution(item, execute(source, profile="paper") if execute else _NOT_EXECUTED, "")
+    execution = execute(source, profile="paper") if execute else _NOT_EXECUTED
+    return _ours(execution) or _grade_paper_execution(item, execution)
 
 
-def _grade_execution(item: Item, execution: Execution, why: str) -> Grade:
+def _ours(execution: Execution) -> Grade | None:
+    """The grade of a program that did not run through no fault of the answer's."""
     if execution.ending is ExecutionClass.NOT_EXECUTED:
-        reason = execution.output or "not executed: the sandbox failed"
+        reason = execution.output or "not executed"
         return Grade(Verdict.ERROR, Extraction(ExtractionStatus.NOT_EXECUTED), reason)
-    if execution.ending is not ExecutionClass.OK or execution.value is None:
-        method = execution.ending.value.replace("_", " ")
-        failed = Extraction(ExtractionStatus.EXECUTION_FAILED, method=method)
-        return replace(_compare(item, failed), reason=f"the program failed: {method}")
+    if execution.ending is ExecutionClass.SANDBOX_FAILED:
+        return Grade(
+            Verdict.ERROR, Extraction(ExtractionStatus.SANDBOX_FAILED), f"the sandbox failed: {execution.message}"
+        )
+    return None
+
+
+def _grade_robust_execution(item: Item, execution: Execution, why: str) -> Grade:
+    """Any finite number counts, of whichever type; True and False are none."""
+    if execution.value is None or execution.kind == "bool":
+        return _failed(item, execution)
     method = f"returned by the program; {why}" if why else "returned by the program"
-    # the value is exact, but a program works with floats: 0.1 + 0.2 is meant to be 0.3
-    return _compare(item, Extraction(ExtractionStatus.OK, execution.value, method, exact="/" not in execution.value))
+    # a program works with floats: 0.1 + 0.2 is meant to be 0.3
+    exact = execution.kind == "int" or (not execution.kind and "/" not in execution.value)
+    return _compare(item, Extraction(ExtractionStatus.OK, execution.value, method, exact=exact))
+
+
+# What the study's code takes for numbers although no value can be told.
+_PAPER_VALUES = {"nan": "nan", "inf": "inf", "-inf": "-inf", "big int": "inf"}
+
+
+def _grade_paper_execution(item: Item, execution: Execution) -> Grade:
+    """The study's test: whatever is an int or a float to Python, so True is 1, and nan is a number that is wrong."""
+    value = _PAPER_VALUES.get(execution.kind, execution.value)
+    if execution.ending is not ExecutionClass.OK or value is None:
+        return _failed(item, execution)
+    if execution.kind == "bool":
+        value = str(int(value == "True"))
+    return _compare_paper(item, Extraction(ExtractionStatus.OK, value, "returned by the program", exact=False))
+
+
+def _failed(item: Item, execution: Execution) -> Grade:
+    ending, message = execution.ending.value.replace("_", " "), execution.message
+    if execution.ending is ExecutionClass.OK:
+        ending, message = "not a number", f"it returned {execution.kind or 'nothing'}"
+    grade = _compare(item, Extraction(ExtractionStatus.EXECUTION_FAILED, method=ending))
+    return replace(grade, reason=f"the program failed: {ending}{f' ({message})' if message else ''}")

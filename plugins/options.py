@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.sandbox.choose import SandboxTask, check_choice
 
 CHAT_TEMPLATES = ("auto", "none", "model")
 DTYPES = ("auto", "float32", "bfloat16", "float16", "int8", "int4")
@@ -47,6 +48,14 @@ class RunConfig:
     stop_early: bool = False
     limits: tuple[str, ...] = ()
     preflight: bool = False
+    sandbox: str = "auto"
+    sandbox_runtime: str = ""
+    sandbox_image: str = ""
+
+    @property
+    def sandbox_task(self) -> SandboxTask:
+        """The sandbox asked for."""
+        return SandboxTask(self.sandbox, self.sandbox_runtime, self.sandbox_image)
 
     def as_dict(self) -> dict[str, Any]:
         """The options as plain values, for the run's manifest."""
@@ -107,6 +116,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="only check that right answers would be graded as right; no model is needed",
     )
 
+    add = parser.getgroup("variantbench: answers that are code").addoption
+    add("--sandbox", default="auto", metavar="NAME", dest="vb_sandbox",
+        help="where programs run: auto (the first that works), docker, bubblewrap, or off (not executed)")  # fmt: skip
+    add("--sandbox-runtime", default="", metavar="NAME", dest="vb_sandbox_runtime",
+        help="a runtime of Docker's, such as runsc (gVisor)")  # fmt: skip
+
+    add("--sandbox-image", default="", metavar="NAME", dest="vb_sandbox_image",
+        help="an image of your own for the boxes (default: made of this machine's Python)")  # fmt: skip
+
     add = parser.getgroup("variantbench: the results").addoption
     add("--store", default=DEFAULT_STORE, metavar="URL", dest="vb_store", help=f"file or URL ({DEFAULT_STORE})")
     add(
@@ -143,6 +161,7 @@ def read_options(option: Any) -> RunConfig:
     ):
         if value not in allowed:
             raise UserError(f"{name} {value!r} is not known: choose from {', '.join(allowed)}")
+    check_choice(SandboxTask(option.vb_sandbox, option.vb_sandbox_runtime, option.vb_sandbox_image))
     prompts = tuple(name.strip() for text in option.vb_prompts for name in text.split(",") if name.strip())
     values = {name.removeprefix("vb_"): value for name, value in vars(option).items() if name.startswith("vb_")}
     values |= {

@@ -1,17 +1,19 @@
 """Before a run: would a right answer be graded as right? Cheap, and no model is needed.
 
 Checked for every format: each gold answer, put into the format's own answer sentence, grades as correct; each shot's
-own answer is read as its gold answer; no stop string stands inside either. Programs are found, not executed.
+own answer is read as its gold answer; no stop string stands inside either. Programs are found here; the sandbox, where
+there is one, runs those of the shots before the run (`check_programs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from variantbench.plugins.datatypes import Completion, ExtractionStatus, FinishReason, Item, Verdict
+from variantbench.plugins.datatypes import Completion, Extraction, ExtractionStatus, FinishReason, Item, Verdict
 from variantbench.plugins.errors import UserError
-from variantbench.plugins.grading import grade
+from variantbench.plugins.grading import Execute, grade, is_right
 from variantbench.prompts.extraction import paper_function, robust_function
 from variantbench.prompts.format import AnswerKind, Format, Shot
 
@@ -25,6 +27,42 @@ def preflight(formats: Sequence[Format], items: Sequence[Item]) -> None:
         for item in by_target.values():
             for text in _right_answers(form, item):
                 _check(form, f"item {item.id}", text, item.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The program of a shot's answer, as a protocol runs it, and what it must return."""
+
+    who: str
+    source: str
+    profile: str
+    gold: str
+
+
+def shot_programs(formats: Sequence[Format]) -> list[Program]:
+    """The programs of all shots whose answers are code."""
+    programs = []
+    for form in formats:
+        for number, shot in enumerate(form.shots if form.kind is AnswerKind.CODE else (), 1):
+            who = f"format {form.name}, shot {number}"
+            sources = {
+                "python": robust_function(shot.answer, prefilled=form.prefilled).source,
+                "paper": paper_function(shot.answer).source,
+            }
+            programs += [Program(who, source, profile, shot.gold) for profile, source in sources.items() if source]
+    return programs
+
+
+def check_programs(programs: Sequence[Program], execute: Execute) -> None:
+    """Nothing, if the shots' programs return their gold answers in the sandbox; else UserError naming the first."""
+    for program in programs:
+        got = execute(program.source, profile=program.profile)
+        if not is_right(Extraction(ExtractionStatus.OK, got.value, exact=False), program.gold):
+            came = got.value or " ".join(filter(None, (got.ending.value, got.message, got.output)))
+            raise UserError(
+                f"preflight: {program.who}: the program of the right answer gives {came} in the {program.profile} "
+                f"profile, but {program.gold} is right: change the shot's answer, or its gold answer"
+            )
 
 
 def _check(form: Format, who: str, text: str, gold: str) -> None:

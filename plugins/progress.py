@@ -44,6 +44,10 @@ class Progress:
                     self.say(f"{message['model']} does not fit the shared-prefix decoder: generating the plain way")
             case "restarted":
                 self.say(f"{message['cause']}; it is started again with what it has not answered")
+            case "sandbox":
+                self.say(f"answers that are code run in {message['details']['backend']}")
+            case "said":
+                self.say(message["line"])
             case "stopped":
                 self.say(f"stopped: {message['cause']}")
 

@@ -161,9 +161,34 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if not session.config.stash[RUN].preflight or session.testsfailed:
         return None
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    _preflight_programs(session, reporter)
     if reporter is not None:
         reporter.write_line(f"variantbench: preflight passed, {len(session.items):,} cases")
     return True
+
+
+def _preflight_programs(session: pytest.Session, reporter: Any) -> None:
+    """Run the programs of shots whose answers are code, where there is a sandbox."""
+    from variantbench.plugins.answers import case_of, programs_of
+    from variantbench.plugins.errors import VariantbenchError
+    from variantbench.plugins.generation.execution import Executor
+
+    programs = programs_of([case for item in session.items if (case := case_of(item))])
+    if programs is None:
+        return
+    run = session.config.stash[RUN]
+
+    def tell(message: Mapping[str, Any]) -> None:
+        if reporter is not None and "line" in message:
+            reporter.write_line(f"variantbench: {message['line']}")
+
+    executor = Executor(run.sandbox_task, tell)
+    try:
+        executor.open(programs)
+    except VariantbenchError as error:
+        raise pytest.UsageError(str(error)) from None
+    finally:
+        executor.close()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,11 @@ from variantbench.plugins.datatypes import Completion, ExtractionStatus, FinishR
 from variantbench.plugins.grading import GRADER, Execute, Grades, grade
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.rows import item_of, regraded_row
-from variantbench.prompts.format import load_format
+from variantbench.prompts.format import AnswerKind, load_format
 
 _MOST_EXAMPLES = 10
+_AT_ONCE = 8
+_UNJUDGED = {ExtractionStatus.NOT_EXECUTED, ExtractionStatus.SANDBOX_FAILED}
 _WIDTH = 60  # characters of an answer's end
 PROTOCOLS = ("robust", "paper")
 
@@ -53,18 +56,34 @@ def regrade(store: Store, run_id: str, *, execute: Execute | None = None) -> Reg
     changes: list[Change] = []
     graders: set[str] = set()
     not_executed = 0
-    for row in store.records(run_id):
-        if row["grader"] == GRADER:
-            continue
+    old = [row for row in store.records(run_id) if _is_open(row)]
+    with ThreadPoolExecutor(_AT_ONCE) as executor:  # programs wait for their sandbox at the same time
+        new = list(executor.map(lambda row: _grade_again(row, execute), old))
+    for row, grades in zip(old, new, strict=True):
         graders.add(row["grader"])
-        grades = grade(item_of(row), load_format(row["format"]), _completion(row), execute)
-        if grades.robust.extraction.status is ExtractionStatus.NOT_EXECUTED:
+        if _UNJUDGED & {grades.robust.extraction.status, grades.paper.extraction.status}:
             not_executed += 1
             continue
-        rows.append(regraded_row(row, grader=GRADER, paper=grades.paper, robust=grades.robust))
+        rows.append(
+            regraded_row(row, grader=GRADER, paper=grades.paper, robust=grades.robust, execution=grades.execution)
+        )
         changes += _changes(row, grades)
     store.add_grades(run_id, rows)
     return Regrading(run_id, tuple(sorted(graders)), len(rows), not_executed, tuple(changes))
+
+
+def has_programs(store: Store, run_id: str) -> bool:
+    """Whether a run has answers that are code and have no grade of the present version."""
+    return any(load_format(row["format"]).kind is AnswerKind.CODE for row in store.records(run_id) if _is_open(row))
+
+
+def _is_open(row: Mapping[str, Any]) -> bool:
+    """Whether an answer has no grade of the present version: none at all, or one that says that it was not executed."""
+    return row["grader"] != GRADER or bool(_UNJUDGED & {row["robust_status"], row["paper_status"]})
+
+
+def _grade_again(row: Mapping[str, Any], execute: Execute | None) -> Grades:
+    return grade(item_of(row), load_format(row["format"]), _completion(row), execute)
 
 
 def _completion(row: Mapping[str, Any]) -> Completion:

@@ -12,13 +12,14 @@ the rules of both.
 from __future__ import annotations
 
 from variantbench.prompts.functions import Function, robust_function
-from variantbench.prompts.paper import PaperFunction, paper_function, paper_number, paper_yesno
+from variantbench.prompts.paper import PaperFunction, is_forbidden, paper_function, paper_number, paper_yesno
 from variantbench.prompts.robust import robust_number
 from variantbench.prompts.yesno import robust_yesno
 
 __all__ = [
     "Function",
     "PaperFunction",
+    "is_forbidden",
     "paper_function",
     "paper_number",
     "paper_yesno",

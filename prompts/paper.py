@@ -107,10 +107,14 @@ def paper_function(text: str) -> PaperFunction:
             break
         lines.append("" if _IMPORT.match(line) else line)
     source = f"def {match[1]}():\n" + "\n".join(lines)
-    return PaperFunction(source, match[1], any(map(_is_forbidden, source.split("\n"))))
+    return PaperFunction(source, match[1], is_forbidden(source))
 
 
-def _is_forbidden(line: str) -> bool:
-    """Whether the line holds ``open(...)`` or the like, also as the end of a longer name."""
+def is_forbidden(source: str) -> bool:
+    """Whether a line of the source holds ``open(...)`` or the like, also as the end of a longer name."""
+    return any(map(_forbids, source.split("\n")))
+
+
+def _forbids(line: str) -> bool:
     match = _FORBIDDEN.search(line)
     return match is not None and line.find(")", match.end()) >= 0

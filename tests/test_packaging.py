@@ -20,7 +20,7 @@ def test_every_folder_with_python_is_a_listed_package():
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("__init__.py")
     }
-    assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == found | {"variantbench.docker.sandbox"}
 
 
 def test_every_python_file_is_in_a_package():
@@ -40,6 +40,13 @@ def test_every_data_file_is_in_the_globs():
 def test_docker_is_no_python_package():
     # it would shadow the PyPI package of that name
     assert not list((ROOT / "docker").rglob("__init__.py"))
+
+
+def test_every_file_of_the_sandbox_is_in_the_globs():
+    globs = PROJECT["tool"]["setuptools"]["package-data"]["variantbench.docker.sandbox"]
+    for path in (ROOT / "docker" / "sandbox").iterdir():
+        if path.is_file():
+            assert any(path.match(pattern) for pattern in globs), path
 
 
 @pytest.mark.parametrize("module", ["variantbench.plugins.pytest_plugin", "variantbench.plugins.cli"])

@@ -17,11 +17,13 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from variantbench.plugins.datatypes import Completion, FinishReason
+from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass, FinishReason
 from variantbench.plugins.errors import EngineError, EnoughError
 from variantbench.plugins.generation.channel import Message, connect, new_address, receive, send
 from variantbench.plugins.generation.plan import Job, to_wire
 from variantbench.plugins.generation.supervisor import ModelTask
+from variantbench.plugins.preflight import Program
+from variantbench.plugins.sandbox.choose import SandboxTask
 
 GONE = "the supervisor process is gone: run the same command again, what was stored is not generated twice"
 
@@ -37,10 +39,15 @@ class Stream:
         self._fetched: dict[str, Message] = {}
         self._connection: Connection | None = None
 
-    def submit(self, jobs: Callable[[], Sequence[Job]]) -> None:
-        """Hand over the selected cases, unless another process already did; `jobs` is called only if needed."""
+    def submit(self, jobs: Callable[[], Sequence[Job]], programs: Callable[[], Sequence[Program] | None]) -> None:
+        """Hand over the selected cases, unless another process already did; the arguments are called only if needed.
+
+        `programs`: what the sandbox must get right before the run; None if no answer is code.
+        """
         if not self._ask({"ask": "submitted"})["submitted"]:
-            self._ask({"ask": "submit", "jobs": to_wire(jobs())})
+            found = programs()
+            wire = None if found is None else [asdict(program) for program in found]
+            self._ask({"ask": "submit", "jobs": to_wire(jobs()), "programs": wire})
 
     def answer(self, job_id: str) -> tuple[Completion, str]:
         """The job's completion and its key in the store, as soon as it exists; EngineError if none will come."""
@@ -57,6 +64,11 @@ class Stream:
         if "stopped" in reply:
             raise EngineError(reply["stopped"])
         self._fetched = reply["answers"]  # what was fetched ahead and not asked for was skipped
+
+    def execute(self, source: str, *, profile: str = "python") -> Execution:
+        """How a program ended in the run's sandbox."""
+        values = self._ask({"ask": "execute", "source": source, "profile": profile})["execution"]
+        return Execution(**{**values, "ending": ExecutionClass(values["ending"])})
 
     def enough(self) -> None:
         """No more answers are needed."""
@@ -92,7 +104,7 @@ class Stream:
 class SupervisorProcess:
     """The supervisor of one run, ended with it. It is in a session of its own: Ctrl-C reaches it through us."""
 
-    def __init__(self, models: Sequence[ModelTask], *, store: str, fresh: str) -> None:
+    def __init__(self, models: Sequence[ModelTask], *, store: str, fresh: str, sandbox: SandboxTask) -> None:
         self.address, self.key = new_address(), secrets.token_hex(16)
         self.folder = Path(self.address).parent
         order = {
@@ -100,6 +112,7 @@ class SupervisorProcess:
             "key": self.key,
             "store": store,
             "fresh": fresh,
+            "sandbox": asdict(sandbox),
             "log": str(self.folder / "engine.log"),
             "models": [asdict(model) for model in models],
         }

@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.plugins.datatypes import Completion, FinishReason
-from variantbench.plugins.errors import EngineError, StoreError
+from variantbench.plugins.errors import EngineError, SandboxError, StoreError, UserError
 from variantbench.plugins.generation.channel import Message, listen, receive, send
 from variantbench.plugins.generation.engine_client import EngineClient, EngineDiedError
+from variantbench.plugins.generation.execution import Executor
 from variantbench.plugins.generation.key import completion_key
 from variantbench.plugins.generation.plan import Batch, Job, from_wire, plan_batches
 from variantbench.plugins.models.engines import EngineSettings
+from variantbench.plugins.preflight import Program
+from variantbench.plugins.sandbox.choose import SandboxTask
 from variantbench.plugins.store import Store, open_store
 
 # An engine that dies is started again with what it has not answered, so many times.
@@ -56,6 +59,7 @@ class Board:
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     jobs: list[Job] | None = None
+    programs: list[Program] | None = None  # None: no answer is code
     places: dict[str, int] = field(default_factory=dict)  # of each job among them
     answers: dict[str, Answer] = field(default_factory=dict)
     events: list[Message] = field(default_factory=list)
@@ -63,11 +67,12 @@ class Board:
     enough: bool = False  # what has no answer now needs none
     over: bool = False  # nobody listens any more
 
-    def submit(self, jobs: list[Job]) -> None:
+    def submit(self, jobs: list[Job], programs: list[Program] | None) -> None:
         """Take the selected cases; only the first submission counts, since every worker selects the same."""
         with self.changed:
             if self.jobs is None:
                 self.jobs, self.places = jobs, {job.id: place for place, job in enumerate(jobs)}
+                self.programs = programs
                 self._tell({"event": "submitted", "ids": [job.id for job in jobs]})
 
     def wait_for_jobs(self) -> list[Job]:
@@ -137,49 +142,54 @@ def main() -> None:
     order = json.loads(sys.stdin.readline())
     board = Board()
     listener = listen(order["address"], order["key"])
-    threading.Thread(target=_accept, args=(listener, board), daemon=True).start()
+    executor = Executor(SandboxTask(**order["sandbox"]), board.tell)
+    threading.Thread(target=_accept, args=(listener, board, executor), daemon=True).start()
     models = [ModelTask(**{**each, "settings": EngineSettings(**each["settings"])}) for each in order["models"]]
-    generation = Generation(board, order["store"], log=Path(order["log"]), fresh=order["fresh"])
+    generation = Generation(board, executor, order["store"], log=Path(order["log"]), fresh=order["fresh"])
     threading.Thread(target=generation.run, args=(models,), daemon=True).start()
     sys.stdin.read()  # until the run is over
     generation.end()
+    executor.close()
     board.over = True
     listener.close()
     shutil.rmtree(Path(order["address"]).parent, ignore_errors=True)
 
 
-def _accept(listener: Any, board: Board) -> None:
+def _accept(listener: Any, board: Board, executor: Executor) -> None:
     while not board.over:
         try:
             connection = listener.accept()
         except (OSError, EOFError, AuthenticationError):  # who died while shaking hands must not keep others out
             continue
-        threading.Thread(target=_serve, args=(connection, board), daemon=True).start()
+        threading.Thread(target=_serve, args=(connection, board, executor), daemon=True).start()
 
 
-def _serve(connection: Connection, board: Board) -> None:
+def _serve(connection: Connection, board: Board, executor: Executor) -> None:
     """Answer one client's requests until it goes away."""
     try:
         while True:
-            send(connection, _reply(receive(connection), board))
+            send(connection, _reply(receive(connection), board, executor))
     except (EOFError, OSError):
         return
     finally:
         connection.close()
 
 
-def _reply(request: Message, board: Board) -> Message:
+def _reply(request: Message, board: Board, executor: Executor) -> Message:
     match request["ask"]:
         case "submitted":
             return {"submitted": board.jobs is not None}
         case "submit":
-            board.submit(from_wire(request["jobs"]))
+            programs = request["programs"]
+            board.submit(from_wire(request["jobs"]), None if programs is None else [Program(**one) for one in programs])
             return {}
         case "enough":
             board.need_no_more()
             return {}
         case "answer":
             return board.wait_for_answer(request["id"], ahead=request["ahead"])
+        case "execute":
+            return {"execution": asdict(executor.execute(request["source"], profile=request["profile"]))}
         case "events":
             return {"events": board.wait_for_events(request["seen"])}
         case unknown:
@@ -192,8 +202,8 @@ class Generation:
     `fresh`, if not empty, is a name of its own under which this run's completions are kept: nothing stored is reused.
     """
 
-    def __init__(self, board: Board, store: str, *, log: Path, fresh: str) -> None:
-        self.board, self.store_url, self.log, self.fresh = board, store, log, fresh
+    def __init__(self, board: Board, executor: Executor, store: str, *, log: Path, fresh: str) -> None:
+        self.board, self.executor, self.store_url, self.log, self.fresh = board, executor, store, log, fresh
         self.engine: EngineClient | None = None
         self.ended = False
 
@@ -202,10 +212,12 @@ class Generation:
         try:
             store = open_store(self.store_url)
             jobs = self.board.wait_for_jobs()
+            if self.board.programs is not None:
+                self.executor.open(self.board.programs)
             store.add_texts(job.prompt.prefix for job in jobs)
             for model in models:
                 self._run_model(model, [job for job in jobs if job.model == model.name], store)
-        except (StoreError, EngineError) as error:
+        except (StoreError, EngineError, SandboxError, UserError) as error:
             self.board.stop(str(error))
         except BaseException as error:
             self.board.stop(f"internal error in the supervisor: {error!r}")  # else every case would wait for ever

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from variantbench.plugins.datatypes import Grade, Item, Record
+from variantbench.plugins.datatypes import Execution, Grade, Item, Record
 
 
 def item_row(item: Item) -> dict[str, Any]:
@@ -47,14 +47,17 @@ def _record_row(record: Record) -> dict[str, Any]:
     }
 
 
-def regraded_row(row: Mapping[str, Any], *, grader: str, paper: Grade, robust: Grade) -> dict[str, Any]:
+def regraded_row(
+    row: Mapping[str, Any], *, grader: str, paper: Grade, robust: Grade, execution: Execution | None
+) -> dict[str, Any]:
     """A row of ``records`` with other grades of the same answer."""
-    kept = ("case_id", "model", "format", "seed", "item_hash", "completion_key", "execution")
+    kept = ("case_id", "model", "format", "seed", "item_hash", "completion_key")
     return {
         **{name: row[name] for name in kept},
         "grader": grader,
         **grade_columns("paper", paper),
         **grade_columns("robust", robust),
+        "execution": json.dumps(asdict(execution)) if execution else None,
     }
 
 

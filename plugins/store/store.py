@@ -248,8 +248,20 @@ class Store:
                 yield dict(max(gradings, key=lambda row: (len(row["grader"]), row["grader"])))
 
     def add_grades(self, run_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Keep further grades of a run's answers, as `regraded_row` gives them, beside those that are there."""
-        self._add(schema.records, [{"run_id": run_id, **row} for row in rows])
+        """Keep further grades of a run's answers, as `regraded_row` gives them, beside those of other versions.
+
+        A grade of the same version is replaced: it only said that the answer was not executed.
+        """
+        if not rows:
+            return
+        insert = self._insert_new(schema.records)
+        keys = ("run_id", "case_id", "grader")
+        given = {name: insert.excluded[name] for name in rows[0] if name not in keys}
+        with self._writing() as connection:
+            connection.execute(
+                insert.on_conflict_do_update(index_elements=keys, set_=given),
+                [{"run_id": run_id, **row} for row in rows],
+            )
 
     def prune(self, run_ids: Sequence[str], *, completions: bool) -> dict[str, int]:
         """Forget runs with their records; with `completions` also every completion that no run's record needs now.

@@ -2,7 +2,7 @@
 
 On a model of gemma-2b's shape with random weights (no download): texts are the same for every number of rows at once
 (bfloat16), and as transformers' own `generate` gives them (float32); tokens a second, memory, what the shared prefix
-saves; beside vLLM where it is installed. `--tiny --device cpu` tries the script itself. Ends with 1 if something differs.
+saves; beside vLLM where it is installed. `--tiny --device cpu` tries the script itself. Ends with 1 if some text differs.
 """
 
 from __future__ import annotations

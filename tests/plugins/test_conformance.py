@@ -39,7 +39,7 @@ def cases(tmp_path):
         path.write_text("".join(json.dumps(case) + "\n" for case in given), encoding="utf-8")
         result = CliRunner().invoke(variantbench, ["cases", str(path), *options])
         assert result.exception is None or isinstance(result.exception, SystemExit)
-        return result.exit_code, result.output.splitlines()
+        return result.exit_code, result.stdout.splitlines()
 
     return run
 
@@ -61,7 +61,7 @@ def test_a_number_read_where_none_may_be_read_is_a_disagreement(cases):
 
 
 def test_code_is_reported_as_not_executed_and_not_as_agreement(cases):
-    status, lines = cases([RIGHT, CODE])
+    status, lines = cases([RIGHT, CODE], "--sandbox", "off")
     assert status == 1
     assert lines[0] == "1/1 agreed"
     assert lines[1].startswith("1 code cases not executed")
@@ -89,7 +89,7 @@ def test_the_paper_protocol_has_expectations_of_its_own(cases):
 
 
 def test_json_is_one_object_a_case(cases):
-    status, lines = cases([RIGHT, WRONG, CODE], "--json")
+    status, lines = cases([RIGHT, WRONG, CODE], "--json", "--sandbox", "off")
     outcomes = [json.loads(line) for line in lines]
     assert status == 1
     assert [(o["id"], o["agrees"], o["executed"]) for o in outcomes] == [

@@ -152,8 +152,8 @@ def test_a_forbidden_string_is_never_run_for_the_paper():
 @pytest.mark.parametrize("ending", [ending for ending in ExecutionClass if ending is not ExecutionClass.OK])
 def test_how_a_program_ends_is_the_reason(ending):
     grades = graded(BODY, form="simple_code", execute=FakeSandbox(ending))
-    if ending is ExecutionClass.NOT_EXECUTED:
-        assert grades.robust.verdict is Verdict.ERROR
+    if ending in (ExecutionClass.NOT_EXECUTED, ExecutionClass.SANDBOX_FAILED):
+        assert grades.robust.verdict is grades.paper.verdict is Verdict.ERROR
     else:
         assert grades.robust.verdict is Verdict.NO_ANSWER
         assert ending.value.replace("_", " ") in grades.robust.reason

@@ -88,7 +88,7 @@ def test_new_grades_stand_beside_the_old(run):
 
 def test_the_difference_says_how_many_which_way_and_examples(run):
     lines = list(summary_lines(regrade(run, "run-1")))
-    assert lines[0] == "run run-1: 4 answers graded by version 2, before by version 1"
+    assert lines[0] == f"run run-1: 4 answers graded by version {GRADER}, before by version 1"
     assert "robust: 2 verdicts changed" in lines
     assert "       1  incorrect -> correct" in lines
     assert "       1  correct -> no answer" in lines
@@ -101,7 +101,7 @@ def test_grading_twice_adds_nothing(run):
     regrade(run, "run-1")
     again = regrade(run, "run-1")
     assert (again.graded, again.changes) == (0, ())
-    assert list(summary_lines(again)) == ["run run-1: every answer is graded by version 2 already"]
+    assert list(summary_lines(again)) == [f"run run-1: every answer is graded by version {GRADER} already"]
 
 
 def test_reports_and_counts_take_the_newest_grade_of_each_answer_once(run):
@@ -152,4 +152,4 @@ def test_regrading_gives_what_grading_at_first_would_have_given(run):
 def test_the_command(run, tmp_path):
     result = CliRunner().invoke(variantbench, ["regrade", "run-1", "--store", str(tmp_path / "runs.db")])
     assert result.exit_code == 0
-    assert "4 answers graded by version 2" in result.output
+    assert f"4 answers graded by version {GRADER}" in result.output

@@ -1,0 +1,110 @@
+"""What the parts of the sandbox have in common: backends, boxes, limits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from variantbench.plugins.datatypes import Execution
+from variantbench.plugins.errors import SandboxError
+
+# The files of a box; in the wheel beside the plugins, as in the checkout.
+RUNNER_FOLDER = Path(__file__).parents[2] / "docker" / "sandbox"
+RUNNER_FILES = ("boot.py", "runner.py", "seccomp.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one answer may use. The wall clock catches sleepers only: an answer that computes gets more of it."""
+
+    cpu_seconds: int = 2
+    wall_seconds: float = 8.0
+    memory_bytes: int = 256 * 2**20
+
+    def as_dict(self) -> dict[str, float]:
+        """The limits as plain values, for the run's manifest."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a runner says of itself when it starts."""
+
+    nonce: str
+    python: str
+    status: str  # of privileges, as the kernel has it
+
+
+class Sandbox(Protocol):
+    """Whatever runs a program and says how it ended."""
+
+    def execute(self, source: str, *, profile: str = "python") -> Execution:
+        """The program's ending; of the class SANDBOX_FAILED where the fault is ours."""
+
+    def details(self) -> Mapping[str, Any]:
+        """Backend, image, Python version and limits, for the run's manifest."""
+
+    def close(self) -> None:
+        """End every box."""
+
+
+class Box(Protocol):
+    """One running box, as two streams of bytes."""
+
+    def fileno(self) -> int:
+        """The descriptor to poll before `receive`."""
+
+    def send(self, data: memoryview) -> int:
+        """How many bytes were taken; 0 if none can be taken now. Never blocks; OSError when the box is gone."""
+
+    def receive(self) -> bytes | None:
+        """Bytes from the runner; None if there are none yet, empty at the end. OSError when the box is gone."""
+
+    def close(self) -> str:
+        """End the box and everything in it; says what its end looked like."""
+
+
+class Backend(Protocol):
+    """Where boxes come from."""
+
+    name: str
+    digest: str  # of what a box is made of; the same for the same bytes
+    has_worked: bool  # set as soon as a runner has greeted: what fails later is worth trying again
+
+    def start(self, nonce: str) -> Box:
+        """A new box; OSError (or a BackendDownError) if it cannot be started now."""
+
+    def sweep(self) -> None:
+        """Remove boxes that nobody uses any more. Never raises."""
+
+    def details(self) -> Mapping[str, Any]:
+        """What identifies this backend in a record."""
+
+    def accepts(self, greeting: Greeting) -> str:
+        """Empty if the runner is protected as it should be, else what is missing."""
+
+
+class BoxError(SandboxError, OSError):
+    """A box cannot be started or reached; another may."""
+
+
+class BackendDownError(BoxError):
+    """The backend as a whole does not answer; not the fault of any box or answer."""
+
+
+def runner_digest(start: str, folder: Path = RUNNER_FOLDER) -> str:
+    """The digest of a runner's files over what they stand on."""
+    digest = hashlib.sha256(start.encode())
+    for name in RUNNER_FILES:
+        digest.update((folder / name).read_bytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def missing_protection(greeting: Greeting, *, is_gvisor: bool = False) -> str:
+    """What the kernel's status lacks of what boot.py must have set; empty if nothing."""
+    wanted = ("Seccomp:2",) if is_gvisor else ("NoNewPrivs:1", "Seccomp:2")
+    missing = [each for each in wanted if each not in greeting.status.split()]
+    return f"the box lacks {' and '.join(missing)} (it has {greeting.status or 'no status'})" if missing else ""
