@@ -2,7 +2,7 @@
 
 On a model of gemma-2b's shape with random weights (no download): texts are the same for every number of rows at once
 (bfloat16), and as transformers' own `generate` gives them (float32); tokens a second, memory, what the shared prefix
-saves; beside vLLM where it is installed. `--tiny --device cpu` tries the script itself. Ends with 1 if some text differs.
+saves; beside vLLM where it is installed. `--tiny --device cpu` tries the script itself. Ends with 1 if texts differ.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def write_model(folder: Path, shape: dict[str, int]) -> None:
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=900, special_tokens=special, initial_alphabet=alphabet)
     inner.train_from_iterator(texts, trainer)
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="<eos>", bos_token="<bos>")
+    names = dict(zip(("pad_token", "eos_token", "bos_token"), special, strict=True))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, **names)
     tokenizer.save_pretrained(folder)
 
 
