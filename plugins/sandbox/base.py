@@ -14,6 +14,7 @@ from variantbench.plugins.errors import SandboxError
 # The files of a box; in the wheel beside the plugins, as in the checkout.
 RUNNER_FOLDER = Path(__file__).parents[2] / "docker" / "sandbox"
 RUNNER_FILES = ("boot.py", "runner.py", "seccomp.py")
+SERVER_FILE = "serve.py"  # offers boxes to a suite in another container
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Backend(Protocol):
 
     name: str
     digest: str  # of what a box is made of; the same for the same bytes
+    most_boxes: int  # 0: as many as are wanted
     has_worked: bool  # set as soon as a runner has greeted: what fails later is worth trying again
 
     def start(self, nonce: str) -> Box:

@@ -27,6 +27,7 @@ class BubblewrapBackend:
     """Starts boxes over a root folder that has an interpreter. `runner`: the folder of boot.py and runner.py."""
 
     name = "bubblewrap"
+    most_boxes = 0
 
     def __init__(self, root: Path, *, root_digest: str = "", runner: Path = RUNNER_FOLDER) -> None:
         self.has_worked = False

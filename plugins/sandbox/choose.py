@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from variantbench.plugins.cache import cache_folder
 from variantbench.plugins.errors import SandboxError, UserError
@@ -12,6 +13,7 @@ from variantbench.plugins.sandbox.base import Backend, Limits
 from variantbench.plugins.sandbox.pool import Pool
 
 AUTO, OFF = "auto", "off"
+SERVED = "unix:"
 UNPROTECTED = "none-run-model-code-unprotected"
 CHOICES = (AUTO, "docker", "bubblewrap", OFF, UNPROTECTED)
 NO_SANDBOX = (
@@ -34,8 +36,9 @@ class SandboxTask:
 
 def check_choice(task: SandboxTask) -> None:
     """UserError if the options name no sandbox, or Docker's options for one that is not Docker."""
-    if task.name not in CHOICES:
-        raise UserError(f"--sandbox {task.name!r} is not known: choose from {', '.join(CHOICES[:-1])}")
+    if task.name not in CHOICES and not task.name.startswith(SERVED):
+        known = ", ".join(CHOICES[:-1])
+        raise UserError(f"--sandbox {task.name!r} is not known: choose from {known}, or {SERVED}FOLDER of sockets")
     for option, value in (("--sandbox-runtime", task.runtime), ("--sandbox-image", task.image)):
         if value and task.name not in (AUTO, "docker"):
             raise UserError(f"{option} {value} is Docker's: it does not go with --sandbox {task.name}")
@@ -73,6 +76,12 @@ def _bubblewrap(_task: SandboxTask, _limits: Limits | None, _say: Say) -> Backen
     return bubblewrap.BubblewrapBackend(root, root_digest=digest)
 
 
+def _served(task: SandboxTask, _limits: Limits | None, _say: Say) -> Backend:
+    from variantbench.plugins.sandbox.sockets import SocketsBackend
+
+    return SocketsBackend(Path(task.name.removeprefix(SERVED)))
+
+
 def _unprotected(_task: SandboxTask, _limits: Limits | None, say: Say) -> Backend:
     from variantbench.plugins.sandbox.unprotected import UnprotectedBackend
 
@@ -83,6 +92,7 @@ def _unprotected(_task: SandboxTask, _limits: Limits | None, say: Say) -> Backen
 _OPENERS: dict[str, Callable[[SandboxTask, Limits | None, Say], Backend]] = {
     "docker": _docker,
     "bubblewrap": _bubblewrap,
+    "unix": _served,
     UNPROTECTED: _unprotected,
 }
 
@@ -98,7 +108,7 @@ def _first_that_works(task: SandboxTask, limits: Limits | None, say: Say) -> Bac
 
 
 def _tried(name: str, task: SandboxTask, limits: Limits | None, say: Say) -> Backend:
-    backend = _OPENERS[name](task, limits, say)
+    backend = _OPENERS["unix" if name.startswith(SERVED) else name](task, limits, say)
     with Pool(backend, boxes=1, limits=limits) as pool:
         pool.try_out()
     return backend

@@ -35,6 +35,8 @@ INSTALL_HINT = "pip install 'variantbench[docker]' and start Docker (Debian: apt
 class DockerBackend:
     """Starts containers of one image. `owner` is written on each, so that those of dead processes can be swept."""
 
+    most_boxes = 0
+
     def __init__(self, image: str, *, runtime: str = "", limits: Limits | None = None) -> None:
         self.image, self.runtime, self.limits = image, runtime, limits or Limits()
         self.has_worked = False

@@ -11,7 +11,7 @@ from typing import Any
 
 from variantbench.plugins.cache import cache_folder
 from variantbench.plugins.errors import SandboxError
-from variantbench.plugins.sandbox.base import RUNNER_FILES, RUNNER_FOLDER
+from variantbench.plugins.sandbox.base import RUNNER_FILES, RUNNER_FOLDER, SERVER_FILE
 from variantbench.plugins.sandbox.docker import connect, daemon_errors
 from variantbench.plugins.sandbox.rootfs import host_root, write_tar
 
@@ -25,7 +25,7 @@ Say = Callable[[str], None]
 def image_tag(base: str = "host") -> str:
     """The name of the image for this version's files over a base; another version has another name."""
     digest = hashlib.sha256(base.encode())
-    for name in ("Dockerfile", *RUNNER_FILES):
+    for name in ("Dockerfile", *RUNNER_FILES, SERVER_FILE):
         digest.update((RUNNER_FOLDER / name).read_bytes())
     if base == "host":
         digest.update(host_root(cache_folder())[1].encode())
@@ -96,7 +96,7 @@ def _context() -> io.BytesIO:
     """The build context, the same bytes every time."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        for name in ("Dockerfile", *RUNNER_FILES):
+        for name in ("Dockerfile", *RUNNER_FILES, SERVER_FILE):
             data = (RUNNER_FOLDER / name).read_bytes()
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o644

@@ -66,7 +66,8 @@ class Pool:
         self._down = ""  # why no more boxes can be had, if so
         self._number = 0
         backend.sweep()
-        self._workers = [_Worker(self) for _ in range(boxes or os.cpu_count() or 1)]
+        boxes = boxes or os.cpu_count() or 1
+        self._workers = [_Worker(self) for _ in range(min(boxes, backend.most_boxes or boxes))]
         for worker in self._workers:
             worker.start()
 

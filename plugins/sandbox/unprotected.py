@@ -19,6 +19,7 @@ class UnprotectedBackend:
     name = "none (unprotected)"
     digest = runner_digest("")
     has_worked = False
+    most_boxes = 0
 
     def start(self, nonce: str) -> ProcessBox:
         """A new runner."""
