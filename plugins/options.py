@@ -24,6 +24,8 @@ class RunConfig:
     models: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ()
     engine: str = "transformers"
+    base_url: str = ""
+    max_requests: int | None = None
     device: str = "auto"
     dtype: str = "auto"
     batch_size: int | None = None
@@ -75,7 +77,16 @@ def add_options(parser: pytest.Parser) -> None:
     add = parser.getgroup("variantbench: the model").addoption
     add("--model", action="append", default=[], metavar="NAME", dest="vb_models",
         help="name from `variantbench models`, hub id, or path; repeatable. Write paths as --model=PATH.")  # fmt: skip
-    add("--engine", default="transformers", metavar="NAME", dest="vb_engine", help="what generates (transformers)")
+    add(
+        "--engine",
+        default="transformers",
+        metavar="NAME",
+        dest="vb_engine",
+        help="what generates: transformers, vllm or openai",
+    )
+    add("--base-url", default="", metavar="URL", dest="vb_base_url", help="of the server, for --engine openai")
+    add("--max-requests", default=None, type=_at_least(1), metavar="N", dest="vb_max_requests",
+        help="stop after N requests to the server; the same command goes on")  # fmt: skip
     add("--device", default="auto", metavar="DEVICE", dest="vb_device", help="auto, cpu, cuda, cuda:N or mps")
     add("--dtype", default="auto", metavar="TYPE", dest="vb_dtype", help=f"{', '.join(DTYPES)}; auto is float32 on CPU")
     add("--batch-size", default=None, type=_at_least(1), metavar="N", dest="vb_batch_size", help="prompts at once")

