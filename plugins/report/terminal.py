@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from variantbench.plugins.datatypes import Verdict
-from variantbench.plugins.report.build import Line, Report
+from variantbench.plugins.report.accuracy import Accuracy, Line
 
 WIDTH = 100
 _COLUMNS = "  {:<9} {:<17} {:<8} {:>11}  {:<21}  "
 _REMARKS_AT = len(_COLUMNS.format("", "", "", "", ""))
 
 
-def render(report: Report) -> Iterator[str]:
+def accuracy_lines(report: Accuracy) -> Iterator[str]:
     """The lines to print, one table a model."""
     if not report.lines:
         yield "no answers were graded"
@@ -43,7 +43,7 @@ def _format_lines(lines: list[Line]) -> Iterator[str]:
             yield _COLUMNS.format("", "", "", "difference", f"{change:+5.1f} pp").rstrip()
 
 
-def _baseline_lines(report: Report) -> Iterator[str]:
+def _baseline_lines(report: Accuracy) -> Iterator[str]:
     if report.baselines:
         yield "what answering without reading would score"
     for batch, found in report.baselines.items():
