@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Verdict
 from variantbench.plugins.report.baselines import Baseline, baselines
 from variantbench.plugins.store import Store

@@ -105,6 +105,7 @@ class Chart(StrEnum):
     NUMBER_CURVE = "number_curve"
     GAMMA = "gamma"
     FAILURE_BARS = "failure_bars"
+    FAILURE_SHARES = "failure_shares"
     BATCHES = "batches"
     PAIRS = "pairs"
     HISTORY = "history"
@@ -150,12 +151,22 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What it comes to for one model and format, in words."""
+
+    model: str
+    benchmark: str
+    format: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that is to be shown of some runs. ``summary`` is what it comes to, a line each."""
+    """Everything that is to be shown of some runs. ``findings`` is what it comes to."""
 
     title: str
     runs: tuple[Mapping[str, Any], ...]
-    summary: tuple[str, ...]
+    findings: tuple[Finding, ...]
     sections: tuple[Section, ...]
     examples: tuple[Example, ...] = ()
 
@@ -172,9 +183,7 @@ class Report:
         return [figure for section in self.sections for figure in section.figures]
 
 
-def table(
-    name: str, title: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], **more: Any
-) -> Table:
+def table(name: str, title: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], **more: Any) -> Table:
     """A table of any sequences; every row has a cell for each column."""
     wrong = next((row for row in rows if len(row) != len(columns)), None)
     if wrong is not None:

@@ -69,6 +69,22 @@ def asked(url: str | Store, run: str | Sequence[str] | None = None) -> Any:
     return items.sort_values(["benchmark", "group_id", "variant", "item", "question"]).reset_index(drop=True)
 
 
+def texts(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Question and answer of a few cases, by run and id; the answer is empty where the engine failed."""
+    records, items, completions = schema.records.c, schema.items.c, schema.completions.c
+    query = (
+        select(records.run_id, records.case_id, items.question, completions.text)
+        .join_from(schema.records, schema.items, items.hash == records.item_hash)
+        .join(schema.completions, completions.key == records.completion_key, isouter=True)
+    )
+    found = {}
+    with store.engine.connect() as connection:
+        for run_id, case_id in cases:
+            rows = connection.execute(query.where(records.run_id == run_id, records.case_id == case_id))
+            found |= {(run, case): (question, answer or "") for run, case, question, answer in rows}
+    return found
+
+
 def _runs(url: str | Store, run: str | Sequence[str] | None) -> tuple[Store, list[str]]:
     store = url if isinstance(url, Store) else open_store(url, create=False)
     names = [run] if run is None or isinstance(run, str) else list(run)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from variantbench.plugins.failures import CODE_FAILURES, Failure
-from variantbench.plugins.report.analysis.answers import CODE_FORMATS
 from variantbench.plugins.report.analysis.failures import FailureCounts
+from variantbench.plugins.report.analysis.study import CODE_FORMATS
 from variantbench.plugins.report.source import Source
 from variantbench.plugins.report.tables import Cell, Chart, Column, Figure, Kind, Section, Table, table
 
@@ -29,13 +30,13 @@ def section(found: Source) -> Section | None:
             Column("answers", "answers in all", Kind.COUNT),
         ),
         rows,
-        note="Classes and grades of the paper protocol. A share of few failures says little: the count stands beside it.",
+        note="Classes and grades of the paper protocol. The count stands beside every share.",
     )
     return Section(
         "failures",
         "How answers fail",
         "Absolute counts and shares side by side: bars of 24 and of 830 failures must not look alike.",
-        figures=(_figure(counts),),
+        figures=(_bars(counts), *_shares(counts)),
         tables=(counts,),
     )
 
@@ -59,20 +60,48 @@ def _rows(benchmark: str, one: FailureCounts) -> Iterator[list[Cell]]:
             ]
 
 
-def _figure(counts: Table) -> Figure:
-    kept = [counts.columns[i] for i in (0, 1, 2, 3, 4, 5, 6)]
-    rows = [row[:7] for row in counts.rows if row[5]]
-    data = table("failure_bars", "Failures by class: counts and shares of all answers", kept, rows)
-    total: dict[str, int] = {}
+def _bars(counts: Table) -> Figure:
+    kept = ("benchmark", "format", "model", "part", "class", "count", "share", "failed")
+    places = [[column.name for column in counts.columns].index(name) for name in kept]
+    rows = [[row[place] for place in places] for row in counts.rows if row[5]]
+    data = table("failure_bars", "Answers that are not right", [counts.columns[place] for place in places], rows)
+    most = Counter({str(name): 0 for name in data.column("class")})
     for row in rows:
-        total[str(row[4])] = total.get(str(row[4]), 0) + int(row[5] or 0)  # type: ignore[arg-type]
-    most = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))[:3]
+        most[str(row[4])] += int(str(row[5]))
+    ordered = sorted(most.items(), key=lambda pair: (-pair[1], pair[0]))[:3]
     return Figure(
         Chart.FAILURE_BARS,
         data,
-        "Each bar is a model's answers to one part that are not right, as a share of all its answers to it; the number at "
-        "its end is how many they are. All panels share the axis.",
-        "The most frequent classes: " + ", ".join(f"{name} ({count:,})" for name, count in most) + "."
-        if most
+        "Each bar is the share of a model's answers to one part that are not right, by class; the number at its end says "
+        "how many answers that is. All panels share the axis.",
+        "The most frequent classes: " + ", ".join(f"{name} ({count:,})" for name, count in ordered) + "."
+        if ordered
         else "No answer failed.",
     )
+
+
+def _shares(counts: Table) -> Iterator[Figure]:
+    """What fails otherwise than by a wrong answer, as shares of just that, with how many it is of."""
+    others = [row for row in counts.rows if row[5] and row[4] != Failure.WRONG_ANSWER]
+    rest: Counter[tuple[Cell, ...]] = Counter()
+    for row in others:
+        rest[row[:4]] += int(str(row[5]))
+    rows: list[list[Cell]] = [
+        [*row[:4], row[4], row[5], int(str(row[5])) / rest[row[:4]], rest[row[:4]]] for row in others
+    ]
+    if rows:
+        yield Figure(
+            Chart.FAILURE_SHARES,
+            table(
+                "failure_shares",
+                "Failures other than a wrong answer, each bar 100%",
+                (
+                    *counts.columns[:6],
+                    Column("share_of_rest", "of these failures", Kind.SHARE),
+                    Column("rest", "failures other than a wrong answer", Kind.COUNT),
+                ),
+                rows,
+            ),
+            "The number at the end says how many failures a bar stands for: a share of few says little.",
+            f"{sum(rest.values()):,} answers fail otherwise than by a wrong answer.",
+        )

@@ -209,7 +209,8 @@ def _figures(found: Source, result: Logic, within: Table, between: Table) -> Ite
                 rows,
             ),
             "The tick is what the better of 'always yes' and 'always no' scores on the same questions.",
-            "; ".join(f"{one.model} {one.format}: {100 * one.accuracy:.1f}% over all batches" for one in every[:12]) + ".",
+            "; ".join(f"{one.model} {one.format}: {100 * one.accuracy:.1f}% over all batches" for one in every[:12])
+            + ".",
         )
     yield from _matrix("wordings_matrix", "Pairs of batches: difference and Holm's p", within, "model")
     yield from _matrix("models_matrix", "Pairs of models: difference and Holm's p", between, None)

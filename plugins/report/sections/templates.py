@@ -78,6 +78,6 @@ def _slopes(rows: list[tuple[str, TemplateRow]]) -> Iterator[Figure]:
     yield Figure(
         Chart.SLOPES,
         table("slopes", "Base question and variants of every template", (*_NAMES, _BASE, _VARIANTS), cells, shown=50),
-        "Left: share of the template's base question right; right: of its variants. Dark lines fall by more than half.",
+        "Left: share of the template's base question right; right: of its variants. Thick lines fall by more than half.",
         f"Of {len(rows):,} pairs of template and model, {fell:,} do worse on variants, {rose:,} better.",
     )
