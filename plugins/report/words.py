@@ -8,7 +8,7 @@ from math import exp, isfinite, isnan
 from variantbench.plugins.report.analysis.answers import Protocol
 from variantbench.plugins.report.analysis.effects import LEVEL, NumberEffect, VariantEffect
 from variantbench.plugins.report.analysis.logic import ALL, BatchShare, Wording
-from variantbench.plugins.report.sections.variants import reliable
+from variantbench.plugins.report.sections.variants import fit_words, reliable
 from variantbench.plugins.report.source import Source
 from variantbench.plugins.report.tables import Finding
 
@@ -35,18 +35,21 @@ def findings(found: Source) -> Iterator[Finding]:
 def variant_words(effect: VariantEffect, holm: float, numbers: NumberEffect | None, *, models: int) -> str:
     """The change, whether it is shown, and whether number size explains it."""
     change = effect.delta
-    words = f"{'drop' if change.estimate < 0 else 'rise'} {100 * abs(change.estimate):.1f} pp"
+    moved = "drop" if change.estimate < 0 else "rise" if change.estimate > 0 else "change"
+    words = f"{moved} {100 * abs(change.estimate):.1f} pp"
     if isfinite(change.low):
         ends = sorted(100 * value * (-1 if change.estimate < 0 else 1) for value in (change.low, change.high))
         words += f", 95% {ends[0]:.1f} to {ends[1]:.1f}"
     if effect.effect is None or isnan(effect.p):
-        return f"{words}; no test: {effect.reason or 'no maximum was found'}"
+        return f"{words}; no test: {fit_words(effect.fit, effect.reason)}"
     if not reliable(effect.fit):
         return f"{words}; the fit is not to be relied on"
     if effect.p >= LEVEL:
         return f"{words}; not shown{_could_be_seen(effect)}"
     if holm >= LEVEL:
         words += f"; p {effect.p:.3f}, but not after Holm over {models} models"
+    else:
+        words += f"; p {'< 0.001' if effect.p < 0.001 else f'{effect.p:.3f}'}"
     return f"{words}; {_explained(numbers)}"
 
 

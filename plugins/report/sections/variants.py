@@ -58,14 +58,15 @@ def section(found: Source) -> Section | None:
     rows = [row for protocol in Protocol for row in _rows(found, protocol)]
     if not rows:
         return None
-    families = sorted({one.holm.family for name in found.benchmarks for one in found.experiments(name)})
+    experiments = [one for name in found.benchmarks for one in found.experiments(name) if len(one.effects) > 1]
+    families = "; ".join(sorted({one.holm.family for one in experiments}))
+    holm = f"Holm is over: {families}. " if families else "With one model to a format, Holm's p is p. "
     effects = table(
         "variant_effect",
         "Variant effect by model and format",
         _COLUMNS,
         rows,
-        note=f"Mixed logistic model with a random intercept for each template. Holm is over: {'; '.join(families)}. The "
-        "detectable odds ratio is what these data would have shown with 80% power.",
+        note=f"Mixed logistic model with a random intercept for each template. {holm}The detectable odds ratio is what these data would have shown with 80% power.",
     )
     tables = [_brief(effects), effects, *_pooled(found), *_interactions(found)]
     return Section(
@@ -254,6 +255,6 @@ def _forest(found: Source) -> Figure:
         Chart.FOREST,
         data,
         "Left of 0, variants are harder. Filled circles: shown after Holm's correction over the models of the format; "
-        "half: p < 0.05 before it; open: not shown; crosses and dashes: the fit is not to be relied on.",
+        "diamonds: p < 0.05 before it; open: not shown; crosses and dashes: the fit is not to be relied on.",
         f"{len(rows)} effects: {counts}.",
     )
