@@ -1,4 +1,4 @@
-"""Stored answers -> one frozen `Report` of tables and figures. Nothing here draws, and the same input gives the same."""
+"""Stored answers -> one frozen `Report` of tables and figures. Nothing draws here; the same input gives the same."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _title(found: Source) -> str:
 
 
 def _examples(store: Store, found: Source) -> Iterator[Example]:
-    """The first answer of each way to go wrong, by model and format: which they are depends on nothing but their ids."""
+    """The first answer of each way to go wrong, by model and format: which they are depends on their ids alone."""
     rows = found.answers
     wrong = rows[rows["robust_verdict"].isin([Verdict.INCORRECT.value, Verdict.NO_ANSWER.value])]
     kinds = ["model", "format", "robust_verdict", "robust_status"]

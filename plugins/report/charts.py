@@ -220,7 +220,7 @@ def _slopes(rows: Rows) -> Any:
         row |= {"base": 100 * row["base"], "variants": 100 * row["variants"]}
         row["fall"] = "falls by more than half" if row["base"] - row["variants"] > 50 else "other"
     falls = ["falls by more than half", "other"]
-    y_title = "right (%)"
+    y_title, legend = "right (%)", alt.Legend(title=None, orient="top")
     chart = (
         alt.Chart()
         .mark_rule()
@@ -235,11 +235,13 @@ def _slopes(rows: Rows) -> Any:
             x2=alt.X2Datum(1),
             y=alt.Y("base:Q", title=y_title, scale=alt.Scale(domain=[0, 100])),
             y2="variants:Q",
-            color=_scale("fall", falls, {falls[0]: ORANGE, falls[1]: GREY}, alt.Legend(title=None, orient="top")),
-            strokeWidth=alt.StrokeWidth("fall:N", scale=alt.Scale(domain=falls, range=[1.8, 0.9]), legend=None),
-            opacity=alt.Opacity("fall:N", scale=alt.Scale(domain=falls, range=[0.9, 0.45]), legend=None),
+            color=_scale("fall", falls, {falls[0]: ORANGE, falls[1]: GREY}, legend),
+            strokeWidth=alt.StrokeWidth(
+                "fall:N", sort=falls, scale=alt.Scale(domain=falls, range=[1.8, 0.9]), legend=legend
+            ),
+            opacity=alt.Opacity("fall:N", sort=falls, scale=alt.Scale(domain=falls, range=[0.9, 0.45]), legend=legend),
             tooltip=_tooltip("template:N", "base:Q", "variants:Q"),
-        )  # fmt: skip
+        )
         .properties(width=150, height=200)
     )
     return _facet(chart, rows, "panel", columns=5)
@@ -287,6 +289,7 @@ def _number_curve(rows: Rows) -> Any:
     rows = _percent(rows, "share")
     for row in rows:
         row["at"] = max(row["value"], 0.5)
+    legend = alt.Legend(title=None, orient="top")
     chart = (
         alt.Chart()
         .mark_line(interpolate="step-after", strokeWidth=1.8)
@@ -298,9 +301,9 @@ def _number_curve(rows: Rows) -> Any:
                 axis=alt.Axis(values=[10**power for power in range(20)], format="~s"),
             ),
             y=alt.Y("share:Q", title="share up to it (%)", scale=alt.Scale(domain=[0, 100])),
-            color=alt.Color("part:N", scale=_part_scale(), legend=alt.Legend(title=None, orient="top")),
+            color=alt.Color("part:N", scale=_part_scale(), legend=legend),
             strokeDash=alt.StrokeDash(
-                "part:N", scale=alt.Scale(domain=["base", "variants"], range=[[5, 3], [1, 0]]), legend=None
+                "part:N", scale=alt.Scale(domain=["base", "variants"], range=[[5, 3], [1, 0]]), legend=legend
             ),
             tooltip=_tooltip("part:N", "value:Q", "share:Q"),
         )
@@ -370,7 +373,8 @@ def _stacked(rows: Rows, share: str, title: str, *, total: str) -> Any:
         order=alt.Order("place:Q"),
         tooltip=_tooltip("bar:N", "class:N", "count:Q", f"{share}:Q"),
     )  # fmt: skip
-    labels = base.transform_filter("isValid(datum.number)").mark_text(color="#ffffff", fontSize=10, fontWeight="bold").encode(
+    numbered = base.transform_filter("isValid(datum.number)")
+    labels = numbered.mark_text(color="#ffffff", fontSize=10, fontWeight="bold").encode(
         x=alt.X(f"{share}:Q", stack="zero", bandPosition=0.5), y=y, text="label:N", order=alt.Order("place:Q"),
         detail="named:N",
     )  # fmt: skip
@@ -378,7 +382,7 @@ def _stacked(rows: Rows, share: str, title: str, *, total: str) -> Any:
         x="end:Q", y=y, text="total:N"
     )  # fmt: skip
     chart = alt.layer(bars, labels, totals).properties(width=360, height=alt.Step(20))
-    return _facet(chart, every, "panel", columns=2, order=_names(rows, "panel"), own_y=True)
+    return _facet(chart, every, "panel", columns=2, order=_names(rows, "panel"))
 
 
 # logic
@@ -469,16 +473,13 @@ def _percent(rows: Rows, name: str) -> Rows:
     return rows
 
 
-def _facet(
-    chart: Any, rows: Rows, name: str, *, columns: int, order: Sequence[str] | None = None, own_y: bool = False
-) -> Any:
+def _facet(chart: Any, rows: Rows, name: str, *, columns: int, order: Sequence[str] | None = None) -> Any:
     """Small multiples on the same axes; nothing around a single panel but its title."""
     names = list(order or _names(rows, name))
     if len(names) == 1:
         return _whole(chart.properties(title=str(names[0])) if names[0] else chart, rows)
     facet = alt.Facet(f"{name}:N", title=None, sort=names)
-    found = chart.facet(facet=facet, columns=min(columns, len(names)), data=alt.Data(values=rows))
-    return found.resolve_scale(y="independent") if own_y else found
+    return chart.facet(facet=facet, columns=min(columns, len(names)), data=alt.Data(values=rows))
 
 
 def _whole(chart: Any, rows: Rows) -> Any:

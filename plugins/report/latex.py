@@ -1,4 +1,4 @@
-"""Every table of a report in LaTeX, for ``\\usepackage{booktabs,longtable}``."""
+"""Every table of a report in LaTeX, for the packages booktabs and longtable."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _ESCAPES = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "[": "{[}",  # behind a line's end it would be an argument
     "−": r"$-$",
     "–": "--",
     "±": r"$\pm$",
@@ -43,7 +44,6 @@ def latex(report: Report) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    # no table spec of Altair's here: numbers to the right, text to the left
     places = "".join("l" if column.is_text else "r" for column in table.columns)
     header = " & ".join(escaped(heading(column)) for column in table.columns)
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 
@@ -19,8 +19,14 @@ class Interval:
 
     @classmethod
     def of(cls, found: Any) -> Interval | None:
-        """The interval in anything that has ``estimate``, ``low`` and ``high``; None of None."""
-        return None if found is None else cls(float(found.estimate), float(found.low), float(found.high))
+        """The interval in anything that has ``estimate``, ``low`` and ``high``; None of None.
+
+        One without width, of answers that are all alike, says nothing: its ends are not known.
+        """
+        if found is None:
+            return None
+        ends = (nan, nan) if found.low == found.high else (float(found.low), float(found.high))
+        return cls(float(found.estimate), *ends)
 
 
 Cell = str | int | float | bool | Interval | None

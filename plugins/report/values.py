@@ -7,6 +7,7 @@ from math import isinf, isnan
 from variantbench.plugins.report.tables import Cell, Column, Interval, Kind, Table
 
 NOTHING = "–"
+_NIL = 1e-12  # what rounding leaves of nothing
 
 
 def shown(column: Column, cell: Cell) -> str:
@@ -26,6 +27,7 @@ def number(kind: Kind, value: float) -> str:
     """A figure in the digits that its kind deserves."""
     if isnan(value):
         return NOTHING
+    value = 0.0 if abs(value) < _NIL else value
     if kind is Kind.P:
         return "<0.001" if value < 0.001 else f"{value:.3f}"
     if kind is Kind.COUNT:

@@ -11,7 +11,7 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str, most: int | None = None) -> str:
-    """The text with what cannot be seen spelt out (``⟨U+202E⟩``), cut at ``most`` characters with a word on the rest."""
+    """The text with what cannot be seen spelt out (``⟨U+202E⟩``), cut at ``most``, saying how much follows."""
     cut = text if most is None or len(text) <= most else text[:most]
     shown = _HIDDEN.sub(_spelt, cut)
     return shown if cut is text else f"{shown}\n… {len(text) - len(cut):,} more characters"

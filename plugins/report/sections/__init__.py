@@ -1,4 +1,4 @@
-"""One file a subject of the report: a function from the source to its section, or None where there is nothing to say."""
+"""One file a subject of the report: from the source to its section, or None where there is nothing to say."""
 
 from __future__ import annotations
 

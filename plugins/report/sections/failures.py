@@ -72,8 +72,8 @@ def _bars(counts: Table) -> Figure:
     return Figure(
         Chart.FAILURE_BARS,
         data,
-        "Each bar is the share of a model's answers to one part that are not right, by class; the number at its end says "
-        "how many answers that is. All panels share the axis.",
+        "Each bar is the share of a model's answers to one part that are not right, by class; the number at its end "
+        "says how many answers that is. All panels share the axis.",
         "The most frequent classes: " + ", ".join(f"{name} ({count:,})" for name, count in ordered) + "."
         if ordered
         else "No answer failed.",

@@ -48,7 +48,7 @@ def section(found: Source) -> Section | None:
     return Section(
         "history",
         "From run to run",
-        "Runs in the order in which they were named. Whether a change is more than chance, the gate and the flips below say.",
+        "Runs in the order in which they were named. Whether a change is more than chance, the gate and the flips say.",
         figures=(
             Figure(
                 Chart.HISTORY,

@@ -38,9 +38,9 @@ def section(found: Source) -> Section | None:
     return Section(
         "logic",
         "Logic",
-        "108 questions in four wordings. Questions are what was drawn, so intervals count questions; repeats of an answer "
-        "are no further evidence.",
-        figures=tuple(_figures(found, result, within, between)),
+        "The same questions in several wordings. Questions are what was drawn, so intervals count questions; repeats "
+        "of an answer are no further evidence.",
+        figures=tuple(_figures(result, within, between)),
         tables=(
             _shares(found),
             _baselines(found),
@@ -145,8 +145,8 @@ def _within(result: Logic) -> Table:
         "Pairs of batches within a model (McNemar)",
         (Column("model", "model"), *_PAIRS),
         [[one.model, *row] for one in result.wordings for row in _pairs(one.format, one.pairs, one.holm)],
-        note="McNemar's mid-p over each question's majority answer, Tango's interval, Holm over the pairs of a model and "
-        "style. No difference is claimed to be absent unless its interval lies within the margin.",
+        note="McNemar's mid-p over each question's majority answer, Tango's interval, Holm over the pairs of a model "
+        "and style. No difference is claimed to be absent unless its interval lies within the margin.",
     )
 
 
@@ -156,8 +156,8 @@ def _between(result: Logic) -> Table:
         "Pairs of models (over all batches)",
         _PAIRS,
         [row for one in result.between for row in _pairs(one.format, one.pairs, one.holm)],
-        note="Interval and p take the wordings and repeats of a question as one; Holm is over the pairs of a style. The "
-        "counts are of questions in a wording by majority answer.",
+        note="Interval and p take the wordings and repeats of a question as one; Holm is over the pairs of a style. "
+        "The counts are of questions in a wording by majority answer.",
     )
 
 
@@ -180,7 +180,7 @@ def _pairs(form: str, pairs: tuple[PairTest, ...], holm: Adjusted) -> Iterator[l
         ]
 
 
-def _figures(found: Source, result: Logic, within: Table, between: Table) -> Iterator[Figure]:
+def _figures(result: Logic, within: Table, between: Table) -> Iterator[Figure]:
     shares = [one for one in result.shares if one.judged]
     rows: list[list[Cell]] = [
         [

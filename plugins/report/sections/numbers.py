@@ -47,8 +47,8 @@ def section(found: Source) -> Section | None:
 
 
 _NOTE = (
-    "Holm is over the models of a format; the study's tables correct over the formats within a model, which the columns "
-    "'within model' hold. γ within templates leaves out that templates of large numbers may be harder."
+    "Holm is over the models of a format; the study's tables correct over the formats within a model, which the "
+    "columns 'within model' hold. γ within templates leaves out that templates of large numbers may be harder."
 )
 _COLUMNS = (
     *(Column(name, name) for name in ("benchmark", "experiment", "format", "model", "grades")),
@@ -160,7 +160,7 @@ def _gamma(found: Source) -> Iterator[Figure]:
         yield Figure(
             Chart.GAMMA,
             data,
-            "Points: variants in tenths of their γ, with Wilson's interval. Line: the fitted model, averaged over templates.",
+            "Points: variants in tenths of their γ, with Wilson's interval. Line: the fitted model, averaged.",
             f"{sum(row[3] == 'observed' for row in rows)} groups of variants by the size of their numbers.",
         )
 

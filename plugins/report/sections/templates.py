@@ -32,7 +32,7 @@ def section(found: Source) -> Section | None:
     return Section(
         "templates",
         "Template by template",
-        "A line joins the base question of a template with its variants. Lines that fall from 100 % are templates whose "
+        "A line joins the base question of a template with its variants. Lines that fall from 100% are templates whose "
         "known question is answered and whose variants are not.",
         figures=tuple(_slopes(rows)),
         tables=(
@@ -78,6 +78,6 @@ def _slopes(rows: list[tuple[str, TemplateRow]]) -> Iterator[Figure]:
     yield Figure(
         Chart.SLOPES,
         table("slopes", "Base question and variants of every template", (*_NAMES, _BASE, _VARIANTS), cells, shown=50),
-        "Left: share of the template's base question right; right: of its variants. Thick lines fall by more than half.",
+        "Left: share of the base question right; right: of the template's variants. Thick lines fall by half.",
         f"Of {len(rows):,} pairs of template and model, {fell:,} do worse on variants, {rose:,} better.",
     )

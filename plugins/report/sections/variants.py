@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import exp, inf, isfinite, nan
+from math import exp, inf, isfinite, isnan, nan
 
 from variantbench.plugins.report.analysis.answers import Protocol
 from variantbench.plugins.report.analysis.effects import LEVEL, VariantEffect
@@ -66,14 +66,15 @@ def section(found: Source) -> Section | None:
         "Variant effect by model and format",
         _COLUMNS,
         rows,
-        note=f"Mixed logistic model with a random intercept for each template. {holm}The detectable odds ratio is what these data would have shown with 80% power.",
+        note="Mixed logistic model with a random intercept for each template. "
+        f"{holm}The detectable odds ratio is what these data would have shown with 80% power.",
     )
     tables = [_brief(effects), effects, *_pooled(found), *_interactions(found)]
     return Section(
         "variants",
         "Are variants harder than the known questions?",
-        "The odds of a right answer on variants against those on base questions, within templates. Below 1, variants are "
-        "harder: the known questions may have been learnt by heart.",
+        "The odds of a right answer on variants against those on base questions, within templates. Below 1, variants "
+        "are harder: the known questions may have been learnt by heart.",
         figures=(_forest(found),),
         tables=tuple(tables),
     )
@@ -110,6 +111,8 @@ def log_interval(effect: Effect | None) -> Interval:
 
 def odds(found: Interval) -> Interval:
     """The interval of the odds ratio."""
+    if isnan(found.estimate):
+        return found
     return Interval(*(exp(min(value, 700.0)) if value != inf else inf for value in _ends(found)))
 
 
@@ -207,8 +210,8 @@ def _pooled(found: Source) -> Iterator[Table]:
                 Column("p_sign", "p, sign test over models", Kind.P),
             ),
             rows,
-            note="The exact test takes the questions of a template for exchangeable and assumes nothing about how models "
-            "hang together. The sign test takes models for independent, which answers to the same questions are not.",
+            note="The exact test takes the questions of a template for exchangeable and assumes nothing about how "
+            "models hang together. The sign test takes models for independent; answers to the same questions are not.",
         )
 
 
@@ -230,7 +233,7 @@ def _interactions(found: Source) -> Iterator[Table]:
                 Column("p", "p", Kind.P),
             ),
             rows,
-            note="That an effect is shown in one format and not in another does not show that the formats differ: this does.",
+            note="That an effect is shown in one format and not in another does not show that they differ: this does.",
         )
 
 
