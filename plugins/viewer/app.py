@@ -91,6 +91,13 @@ class _Viewer:
         """The answers of a run under filters, a page of them."""
         filters = read_filters(request.query_params)
         run = self._run(filters.run)
+        choices = self.pages.choices(run["id"])
+        for name, value, known in (
+            ("model", filters.model, choices["models"]),
+            ("format", filters.format, choices["formats"]),
+        ):
+            if value and value not in known:
+                raise UserError(f"run {run['id']} has no {name} {value[:80]!r}: there are {', '.join(known[:20])}")
         where = self._where(filters)
         found = self.pages.answers(run["id"], where, after=filters.after, before=filters.before)
         more = len(found) > PAGE
@@ -110,7 +117,7 @@ class _Viewer:
             on=filters.query(before="", after=found[-1]["case_id"]) if on and found else "",
             outcomes=list(Outcome),
             batches=self.pages.batches(run["id"]),
-            **self.pages.choices(run["id"]),
+            **choices,
         )
 
     def answer(self, request: Request) -> Response:
