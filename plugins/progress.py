@@ -92,9 +92,8 @@ class Progress:
             rate = (done + answers) / max(now - self.started, 1e-9)
             left = self._left()
             right = f", {100 * self.right / self.judged:.0f}% right so far" if self.judged else ""
-            self.say(
-                f"{self.generated:,} generated, {rate:.1f} a second, {left:,} left: about {duration(left / rate)}{right}"
-            )
+            about = f"{left:,} left: about {duration(left / rate)}"
+            self.say(f"{self.generated:,} generated, {rate:.1f} a second, {about}{right}")
 
 
 def duration(seconds: float) -> str:

@@ -29,6 +29,5 @@ def result_lines(store: Store, run_id: str, url: str, *, html: bool) -> Iterator
         if html and report.findings and all(find_spec(name) for name in _DRAWS_WITH):
             yield f"report in {write_file(html_place(url, run_id), render(report, 'html'))}"
     except Exception as error:  # a report that cannot be drawn is no reason to fail a run
-        yield f"the report could not be made ({type(error).__name__}: {error}): variantbench report {run_id} tries again"[
-            :300
-        ]
+        cause = f"{type(error).__name__}: {error}"[:150]
+        yield f"the report could not be made ({cause}): variantbench report {run_id} tries again"
