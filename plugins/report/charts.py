@@ -43,7 +43,7 @@ _CONFIG = {
     "header": {"labelColor": _TEXT, "titleColor": _TEXT, "labelLimit": 260, "labelFontWeight": "bold"},
     "title": {"color": _TEXT},
     "text": {"color": _TEXT},
-    "aria": False,  # the page has a description and the table; hundreds of unnamed marks help nobody
+    "aria": False,
 }
 
 

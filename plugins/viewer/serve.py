@@ -36,6 +36,7 @@ def listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()  # before the address is told: whoever opens it at once is kept waiting, not refused
     except OSError as error:
         listener.close()
         raise UserError(f"--port {port} cannot be had ({error.strerror}): give another, or none") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.plugins.conftest import MODES
 
+from tests.plugins.conftest import MODES
 from variantbench.benchmarks import gsm, logic
 from variantbench.plugins.datatypes import Decoding, Item
 from variantbench.plugins.errors import UserError

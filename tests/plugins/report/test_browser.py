@@ -1,4 +1,4 @@
-"""Report and viewer in a real Chromium: opened, filtered, paged, read, compared and printed, without a word on the console.
+"""Report and viewer in a real Chromium: opened, filtered, paged, read, compared, printed; the console stays silent.
 
 ``VARIANTBENCH_SCREENSHOTS=FOLDER`` keeps what it saw.
 """

@@ -36,7 +36,7 @@ def address(stored):
 def get(address):
     def ask(path: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(address + path) as answer:
+            with urllib.request.urlopen(address + path, timeout=30) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as refused:
             with refused:
@@ -165,7 +165,7 @@ def test_only_who_has_the_address_gets_an_answer(address):
 
 def test_every_page_forbids_scripts_and_strangers(address):
     for path in ("", "compare", "style.css"):
-        with urllib.request.urlopen(address + path) as answer:
+        with urllib.request.urlopen(address + path, timeout=30) as answer:
             policy = answer.headers["Content-Security-Policy"]
             assert "default-src 'none'" in policy
             assert "script-src" not in policy

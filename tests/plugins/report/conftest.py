@@ -82,7 +82,7 @@ def _hostile_run(store) -> str:
     store.add_model("evil", name, {})
     store.start_run(run, {"models": [{"name": name, "identity": "evil"}], "command": ["pytest", "<script>"]})
     records = []
-    for kind, text in HOSTILE.items():
+    for number, (kind, text) in enumerate(HOSTILE.items()):
         for variant in (0, 1):
             item = Item(f"{kind}-{variant}", "gsm", kind, f"How many? {HOSTILE['script']}", "12", variant)
             prompt = Prompt(item.id, "gsm", "<i>shots</i>", item.question, Decoding(16))
@@ -92,7 +92,9 @@ def _hostile_run(store) -> str:
             store.add_completions([(key, prompt, done)], model_identity="evil", settings={"engine": "<u>"})
             verdict = Verdict.CORRECT if variant == 0 else Verdict.INCORRECT
             read = Grade(
-                verdict, Extraction(ExtractionStatus.OK, text[:100], "<em>method</em>"), f"because {text[:50]}"
+                verdict,
+                Extraction(list(ExtractionStatus)[number], text[:100], "<em>method</em>"),
+                f"because {text[:50]}",
             )
             record = Record(f"case[{kind}&{variant}]", name, item, prompt, done, read, read, "2", key)
             ending = Execution(ExecutionClass.OK, "12", f"printed {text[:200]}", 0.1, "docker <s>")
