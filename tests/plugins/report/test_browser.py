@@ -190,6 +190,7 @@ def test_the_viewer_shows_hostile_answers_as_text(browser, address, stored, host
         for kind in hostile_texts:
             page.goto(f"{address}answers?run={stored.hostile}&template={kind}")
             page.locator("tbody a").first.click()
+            page.wait_for_load_state("load")  # the style must be there
             assert page.title().endswith("variantbench")
             assert "owned" not in page.title()
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
