@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plugins.conftest import MODES
+from tests.conftest import MODES
 from variantbench.benchmarks import gsm, logic
 from variantbench.plugins.datatypes import Decoding, Item
 from variantbench.plugins.errors import UserError
