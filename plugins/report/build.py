@@ -49,8 +49,8 @@ def _examples(store: Store, found: Source) -> Iterator[Example]:
     rows = found.answers
     wrong = rows[rows["robust_verdict"].isin([Verdict.INCORRECT.value, Verdict.NO_ANSWER.value])]
     kinds = ["model", "format", "robust_verdict", "robust_status"]
-    plain = wrong[["run_id", "case_id", *kinds, "item", "target"]].astype(str).sort_values([*kinds, "case_id"])
-    chosen = plain.drop_duplicates(kinds).head(_EXAMPLES)
+    first = wrong.drop_duplicates(kinds)  # a frame comes in the order of cases
+    chosen = first[["run_id", "case_id", *kinds, "item", "target"]].astype(str).sort_values(kinds).head(_EXAMPLES)
     found_texts = texts(store, list(chosen[["run_id", "case_id"]].itertuples(index=False, name=None)))
     for row in chosen.to_dict("records"):
         question, answer = found_texts.get((row["run_id"], row["case_id"]), ("", ""))

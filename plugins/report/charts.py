@@ -156,7 +156,8 @@ def _reach(rows: Rows) -> float:
     if not ends:
         return 1.0
     usual = sorted(ends)[int(0.95 * (len(ends) - 1))]
-    return round(min(max(usual, *estimates, 0.5) * 1.1, 6.0), 1)
+    reach: float = min(max(usual, *estimates, 0.5) * 1.1, 6.0)
+    return round(reach, 1)
 
 
 def _inside(value: float | None, instead: float, reach: float) -> float:
@@ -471,7 +472,7 @@ def _names(rows: Rows, key: str) -> list[str]:
 
 def _by_first(rows: Rows, label: str) -> list[str]:
     """Names in the order of their first estimates."""
-    first = {}
+    first: dict[str, float | None] = {}
     for row in rows:
         first.setdefault(row[label], row["log_odds_ratio"])
     if label == "panel":

@@ -77,7 +77,7 @@ def texts(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str
         .join_from(schema.records, schema.items, items.hash == records.item_hash)
         .join(schema.completions, completions.key == records.completion_key, isouter=True)
     )
-    found = {}
+    found: dict[tuple[str, str], tuple[str, str]] = {}
     with store.engine.connect() as connection:
         for run_id, case_id in cases:
             rows = connection.execute(query.where(records.run_id == run_id, records.case_id == case_id))

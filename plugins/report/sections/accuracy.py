@@ -57,7 +57,7 @@ def _rows(lines: tuple[Line, ...]) -> Iterator[list[Cell]]:
     for line in lines:
         total = sum(line.counts.values())
         robust = line.accuracy.estimate if line.accuracy else float("nan")
-        new = line.new and Interval(robust, line.new.low, line.new.high)
+        new = Interval(robust, line.new.low, line.new.high) if line.new else None
         yield [
             line.model,
             line.benchmark,
