@@ -70,7 +70,7 @@ def logic_words(share: BatchShare, wording: Wording | None) -> str:
 def _could_be_seen(effect: VariantEffect) -> str:
     if not isfinite(effect.detectable):
         return ""
-    return f" (odds ratios below {exp(-effect.detectable):.2f} would be, 8 times in 10)"
+    return f" (only odds ratios below {exp(-effect.detectable):.2f} would be)"
 
 
 def _explained(numbers: NumberEffect | None) -> str:

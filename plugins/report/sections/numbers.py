@@ -20,7 +20,7 @@ from variantbench.stats.ks import KolmogorovSmirnov, ks_templates
 from variantbench.stats.proportions import wilson
 
 BINS = ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, 999), (1000, None))
-_BINS_OF_GAMMA = 10
+_BINS_OF_GAMMA, _ENOUGH = 10, 20  # groups at most, answers to a group at least
 _PERMUTATIONS = 199
 _SEED = 0
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
@@ -160,7 +160,7 @@ def _gamma(found: Source) -> Iterator[Figure]:
         yield Figure(
             Chart.GAMMA,
             data,
-            "Points: variants in tenths of their γ, with Wilson's interval. Line: the fitted model, averaged.",
+            "Points: variants in groups of like γ, with Wilson's interval. Line: the fitted model, averaged.",
             f"{sum(row[3] == 'observed' for row in rows)} groups of variants by the size of their numbers.",
         )
 
@@ -170,7 +170,8 @@ def _along_gamma(benchmark: str, part: Part, effect: NumberEffect, centre: float
     values, right = part.covariates["gamma"][rows], part.right[rows]
     if not len(values):
         return
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, _BINS_OF_GAMMA + 1)))
+    groups = max(1, min(_BINS_OF_GAMMA, len(values) // _ENOUGH))
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
     which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
     names = (benchmark, part.format, part.model)
     for place in np.unique(which):
