@@ -31,7 +31,7 @@ def report_of(store: Store, found: Source) -> Report:
     return Report(
         title=_title(found),
         runs=found.runs,
-        findings=tuple(findings(found)),
+        findings=tuple(sorted(findings(found), key=lambda one: one.model)),
         sections=tuple(part for make in SECTIONS if (part := make(found)) is not None),
         examples=tuple(_examples(store, found)),
     )

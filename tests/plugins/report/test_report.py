@@ -120,7 +120,7 @@ def test_flips_are_the_answers_that_changed(store, stored):
 def test_the_same_runs_give_the_same_bytes(store, stored, tmp_path):
     texts = []
     for name in ("one", "two"):
-        again = build_report(store, stored.study)
+        again = build_report(store, [stored.before, stored.after])
         folder = tmp_path / name
         for form in ("svg", "csv"):
             write_folder(again, form, folder)
@@ -159,6 +159,7 @@ def test_lines_for_the_terminal_fit(found, report):
     assert max(map(len, lines)) <= 100
     said = list(finding_lines(report.findings))
     assert sum(" gsm   " in line for line in said) == 10
+    assert sum(line.startswith("  simulated-") for line in said) == 2  # each model is named once
     assert any("a constant answer scores" in line for line in said)
 
 
