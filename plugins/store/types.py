@@ -28,4 +28,5 @@ class AnyText(TypeDecorator[str]):
     def process_result_value(self, value: str | None, dialect: Any) -> str | None:
         """What was written, as it was."""
         del dialect
-        return None if value is None else value.translate(_READ)
+        # nearly all text is ASCII, and half a million values are read for a report
+        return value if value is None or value.isascii() else value.translate(_READ)
