@@ -152,7 +152,7 @@ class Controller:
                 self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
             case "sandbox":
                 self.manifest["sandbox"] = message["details"]
-            case "stopped":
+            case "stopped" if not self._finishing:
                 self._stop(message["cause"])
 
     def _stop_if_enough(self) -> None:
