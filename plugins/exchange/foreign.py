@@ -8,6 +8,7 @@ from pathlib import Path
 
 from variantbench.plugins.datatypes import Decoding, FinishReason, Verdict
 
+NO_DECODING = Decoding(0)  # how an answer was generated is not known
 FORMAT = "imported"  # the prompt format of answers of which no more is known
 
 
@@ -17,7 +18,8 @@ class ForeignAnswer:
 
     `where` is the file and line (or entry). `reading` says by which metric, filter or scorer `verdict` came about, and
     `value` what the tool read. `group` is empty and `variant` None where the log does not say. `prompt` is the whole
-    text that the model read, empty where unknown; `format` is empty where unknown.
+    text that the model read, empty where unknown; `format` is empty where unknown. `grader` is whose rules they were where
+    that is another than the tool.
     """
 
     where: str
@@ -40,9 +42,10 @@ class ForeignAnswer:
     prompt_tokens: int = 0
     new_tokens: int = 0
     seconds: float = 0.0
-    decoding: Decoding = Decoding(0)
+    decoding: Decoding = NO_DECODING
     chat: bool = False
     reason: str = ""
+    grader: str = ""
     covariates: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Reading files that nobody vouches for: lines of bounded length, UTF-8 or an error, JSON or an error, each in one line.
+"""Reading files that nobody vouches for: lines of bounded length, UTF-8, JSON, or an error of one line.
 
 Every error is a `UserError` that begins with file and line.
 """
@@ -42,8 +42,8 @@ def head_of(path: Path) -> bytes:
         raise unreadable(path, error) from None
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, blank ones left out."""
+def lines_of(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, blank ones only if wanted."""
     try:
         with path.open("rb") as file:
             number = 0
@@ -55,7 +55,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
                     )
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
-                if line.strip():
+                if blank or line.strip():
                     yield number, decoded(line, f"{path}:{number}")
     except OSError as error:
         raise unreadable(path, error) from None

@@ -30,6 +30,7 @@ from variantbench.plugins.store.store import now
 
 MATCHED = "gsm"  # the benchmark of questions that were matched to a template
 _BATCH = 2_000
+_GRADER = 32  # characters of the column
 _ODD = re.compile("[\0\ud800-\udfff]")  # no database takes these in a name
 
 
@@ -54,6 +55,9 @@ class Choices:
     model: str = ""
     place: Callable[[str], Placed | None] | None = None
     covariates: Callable[[str], Mapping[str, float]] | None = None
+
+
+DEFAULT = Choices()
 
 
 @dataclass(slots=True)
@@ -82,7 +86,7 @@ class Imported:
     examples: dict[str, str] = field(default_factory=dict)
 
 
-def import_logs(store: Store, paths: Sequence[Path], choices: Choices = Choices()) -> Imported:  # noqa: B008 - frozen
+def import_logs(store: Store, paths: Sequence[Path], choices: Choices = DEFAULT) -> Imported:
     """Write the answers of these files as one run. UserError, and nothing is stored, where one cannot be read."""
     if not paths:
         raise UserError("nothing to import: name one log or more")
@@ -291,7 +295,15 @@ def _record(
     run_id: str, answer: ForeignAnswer, case: str, item_hash: str, key: str | None, tool: str
 ) -> tuple[Any, ...]:
     grade = (answer.verdict.value, _status(answer).value, answer.value, answer.reading, answer.reason)
-    return (run_id, case, tool, answer.model, answer.format, answer.seed, item_hash, key, *grade, *grade, None)
+    grader = answer.grader or _grader(tool, answer.reading)
+    return (run_id, case, grader, answer.model, answer.format, answer.seed, item_hash, key, *grade, *grade, None)
+
+
+@lru_cache(maxsize=256)
+def _grader(tool: str, reading: str) -> str:
+    """Whose rules these were, in 32 characters: two runs are compared only if it is the same."""
+    name = f"{tool} {reading}"
+    return name if len(name) <= _GRADER else f"{name[: _GRADER - 9]} {text_hash(name)[:8]}"
 
 
 def _status(answer: ForeignAnswer) -> ExtractionStatus:
@@ -304,7 +316,7 @@ def _status(answer: ForeignAnswer) -> ExtractionStatus:
 
 def summary_lines(done: Imported) -> Iterator[str]:
     """What was imported, what was left out with an example, and whether accuracies are those that the tool states."""
-    tools = ", ".join(f"{one['tool']} {one['version']}".strip() for one in done.files[:5])
+    tools = ", ".join(dict.fromkeys(f"{one['tool']} {one['version']}".strip() for one in done.files))
     yield f"run {done.run_id}: {done.answers:,} of {done.rows:,} rows of {len(done.files)} file(s) imported ({tools})"
     for why, count in done.left_out.most_common():
         yield f"  {count:,} left out: {why}, such as {done.examples[why]}"
@@ -313,9 +325,13 @@ def summary_lines(done: Imported) -> Iterator[str]:
     if done.grouped < done.answers:
         yield f"  {done.answers - done.grouped:,} answers have no known template: each item is a group of its own"
     for (_, model, benchmark, form), count in done.counts.items():
-        share = f"{count.right / count.judged:.4f}" if count.judged else "not judged"
-        lost = f", {count.errors:,} errors" if count.errors else ""
-        yield f"  {model}: {benchmark} {form}, {count.reading}: {count.right:,}/{count.judged:,} = {share}{lost}{_beside(count)}"
+        yield f"  {model}: {benchmark} {form}, {count.reading}: {_share(count)}{_beside(count)}"
+
+
+def _share(count: Count) -> str:
+    share = f"{count.right / count.judged:.4f}" if count.judged else "not judged"
+    lost = f", {count.errors:,} errors" if count.errors else ""
+    return f"{count.right:,}/{count.judged:,} = {share}{lost}"
 
 
 def _beside(count: Count) -> str:

@@ -1,8 +1,8 @@
 """lighteval: ``details_<task>_<date>.parquet``, and ``results_<date>.json`` of the run.
 
 Read of a row: `doc` (`id`, `query`, `choices`, `gold_index`, `specific`, `task_name`), `model_response` (`text`,
-`input`, token counts), `metric`; of the results the model's name, the version and the accuracies. One metric counts, the
-first unless another is named. The question is `specific.question` where the task keeps it, else the query.
+`input`, token counts), `metric`; of the results the model's name, the version and the accuracies. One metric counts,
+the first unless another is named. The question is `specific.question` where the task keeps it, else the query.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _NEEDED = ("doc_id", "doc", "resps", "filtered_resps")
 
 def recognises(path: Path, head: bytes) -> bool:
     """Whether a file is such a log."""
-    return b'"doc_id"' in head and b'"filtered_resps"' in head and not path.suffix == ".parquet"
+    return b'"doc_id"' in head and b'"filtered_resps"' in head and path.suffix != ".parquet"
 
 
 def read(source: Source) -> Iterator[Entry]:

@@ -11,7 +11,7 @@ from variantbench.plugins.datatypes import Decoding, FinishReason, Verdict
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.exchange.foreign import ForeignAnswer
 
-TEXTS = ("benchmark", "item", "question", "target", "model", "format", "group", "prompt", "reason")
+TEXTS = ("benchmark", "item", "question", "target", "model", "format", "group", "prompt", "reason", "grader")
 COUNTS = ("seed", "prompt_tokens", "new_tokens")
 
 
@@ -41,6 +41,7 @@ def to_own(row: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         "verdict": row["robust_verdict"],
         "value": row["robust_value"],
         "reason": row["robust_reason"],
+        "grader": row["grader"],
     }
 
 

@@ -52,13 +52,14 @@ def read(source: Source) -> Iterator[Entry]:
     if unknown:
         raise UserError(f"--map: no column {', '.join(unknown)}; ours are {', '.join(COLUMNS)}")
     for where, row in _rows(source.path):
-        if isinstance(own := row.get(OWN), str) and own:
+        own = row.get(OWN)
+        if isinstance(own, str) and own:
             own = parsed(own, where)
         if isinstance(own, dict):
             verdict = verdict_of(own.get("verdict"))
             if verdict is None:
                 raise UserError(f"{where}: verdict is {own.get('verdict')!r:.40}: export the run again")
-            answer = text_of(row.get("answer"))
+            answer = text_of(own.get("answer", row.get("answer")))
             yield from_own(own, where, reading="verdict", verdict=verdict, text=answer, value=None)
         else:
             yield _answer(row, where, source)
@@ -84,7 +85,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     csv.field_size_limit(MAX_LINE)
-    reader = csv.reader(_csv_lines(path), strict=True)
+    reader = csv.reader((line for _, line in lines_of(path, blank=True)), strict=True)
     header: list[str] | None = None
     try:
         for cells in reader:
@@ -93,21 +94,12 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 header = cells
                 if len(set(header)) < len(header):
                     raise UserError(f"{where}: a column stands twice: each name once")
-            elif len(cells) != len(header):
+            elif cells and len(cells) != len(header):
                 raise UserError(f"{where}: {len(cells)} cells, {len(header)} columns: the row is damaged or cut off")
-            else:
+            elif cells:
                 yield where, {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""}
     except csv.Error as error:
         raise UserError(f"{path}:{reader.line_num}: not CSV ({error}): the file is damaged or cut off") from None
-
-
-def _csv_lines(path: Path) -> Iterator[str]:
-    """Lines as `csv` wants them: blank ones too, which may stand inside a quoted cell."""
-    last = 0
-    for number, line in lines_of(path):
-        yield from "\n" * (number - last - 1)
-        last = number
-        yield line
 
 
 def _answer(row: Mapping[str, Any], where: str, source: Source) -> Entry:

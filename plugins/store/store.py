@@ -154,6 +154,12 @@ class Store:
             ],
         )
 
+    def text(self, key: str) -> str:
+        """The shared text of that hash, empty if there is none."""
+        with self._reading() as connection:
+            found = connection.execute(select(schema.texts.c.text).where(schema.texts.c.hash == key)).scalar()
+        return found or ""
+
     def completions(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The stored completions among those keys."""
         table = schema.completions
