@@ -18,8 +18,8 @@ class ForeignAnswer:
 
     `where` is the file and line (or entry). `reading` says by which metric, filter or scorer `verdict` came about, and
     `value` what the tool read. `group` is empty and `variant` None where the log does not say. `prompt` is the whole
-    text that the model read, empty where unknown; `format` is empty where unknown. `grader` is whose rules they were where
-    that is another than the tool.
+    text that the model read, empty where unknown, and `prefix` how many of its characters all items share, -1 where
+    unknown; `grader` whose rules they were where that is another than the tool.
     """
 
     where: str
@@ -33,7 +33,8 @@ class ForeignAnswer:
     value: str | None = None
     text: str = ""
     prompt: str = ""
-    format: str = ""
+    prefix: int = -1
+    format: str = FORMAT
     seed: int = 0
     group: str = ""
     variant: int | None = None

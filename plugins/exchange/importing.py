@@ -25,7 +25,6 @@ from variantbench.plugins.exchange.formats import AUTO, Reader, reader_of
 from variantbench.plugins.exchange.guarded import file_hash
 from variantbench.plugins.store import Store, schema
 from variantbench.plugins.store.bulk import BulkWriter, bulk_writer
-from variantbench.plugins.store.rows import item_row
 from variantbench.plugins.store.store import now
 
 MATCHED = "gsm"  # the benchmark of questions that were matched to a template
@@ -147,7 +146,9 @@ class _Import:
         choices, place = self.choices, None
         if choices.place is not None and answer.variant is None:
             place = choices.place(answer.question)
-        changed: dict[str, Any] = {"format": answer.format or choices.format or FORMAT}
+        changed: dict[str, Any] = {}
+        if choices.format and answer.format == FORMAT:
+            changed["format"] = choices.format
         if choices.benchmark:
             changed["benchmark"] = choices.benchmark
         if choices.model:
@@ -163,7 +164,7 @@ class _Import:
         self.done.grouped += bool(place or answer.group)
         if choices.covariates is not None and not answer.covariates:
             changed["covariates"] = choices.covariates(answer.question)
-        answer = replace(answer, **changed)
+        answer = replace(answer, **changed) if changed else answer
         name = _case(answer)
         if _ODD.search(f"{name}{answer.target}{answer.group}{answer.batch}"):
             raise UserError(f"{answer.where}: a name or label holds NUL or half a character: no store takes that")
@@ -206,14 +207,14 @@ class _Import:
                     self.prefixes.clear()
                 self.prefixes.add(prefix_hash)
                 texts.append((prefix_hash, prefix))
-            item = _item_row(answer, tool)
-            items[item["hash"]] = tuple(item[column.name] for column in schema.items.columns)
+            item = _item_row(answer, f"imported: {tool}")
+            items[item[0]] = item
             name = _case(answer)
             key = None
             if answer.finish_reason is not FinishReason.ERROR and answer.verdict is not Verdict.ERROR:
                 key = text_hash(f"imported {digest} {name}")
                 completions.append(self.completion(answer, key, identity, prefix_hash, suffix, tool))
-            records.append(_record(self.done.run_id, answer, name, item["hash"], key, tool))
+            records.append(_record(self.done.run_id, answer, name, item[0], key, tool))
         for table, rows in (
             (schema.texts, texts),
             (schema.items, list(items.values())),
@@ -270,25 +271,25 @@ def _settings(tool: str, decoding: Any, seed: int, chat: bool) -> str:
 
 def _prompt(answer: ForeignAnswer) -> tuple[str, str]:
     """What comes before the question, shared by all items of the format, and the rest."""
-    place = answer.prompt.rfind(answer.question) if answer.question else -1
+    place = answer.prefix
+    if place < 0 and answer.question:
+        place = answer.prompt.rfind(answer.question)
     return ("", answer.prompt) if place < 0 else (answer.prompt[:place], answer.prompt[place:])
 
 
-def _item_row(answer: ForeignAnswer, tool: str) -> dict[str, Any]:
-    return item_row(
-        Item(
-            id=answer.item,
-            benchmark=answer.benchmark,
-            group=answer.group,
-            question=answer.question,
-            target=answer.target,
-            variant=answer.variant or 0,
-            batch=answer.batch,
-            covariates=answer.covariates,
-            notes=answer.notes,
-            source=f"imported: {tool}",
-        )
-    )
+def _item_row(answer: ForeignAnswer, source: str) -> tuple[Any, ...]:
+    """The row of ``items``, its hash first."""
+    item = Item(answer.item, answer.benchmark, answer.group, answer.question, answer.target)
+    return (
+        item.content_hash, item.id, item.benchmark, item.group, answer.variant, answer.batch, item.question,
+        item.target, _as_json(answer.covariates), _as_json(answer.notes), source,
+    )  # fmt: skip
+
+
+def _as_json(value: Mapping[str, float] | tuple[str, ...]) -> str:
+    if not value:
+        return "[]" if isinstance(value, tuple) else "{}"
+    return json.dumps(value, sort_keys=True)
 
 
 def _record(

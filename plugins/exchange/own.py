@@ -12,7 +12,7 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.exchange.foreign import ForeignAnswer
 
 TEXTS = ("benchmark", "item", "question", "target", "model", "format", "group", "prompt", "reason", "grader")
-COUNTS = ("seed", "prompt_tokens", "new_tokens")
+COUNTS = ("seed", "prefix", "prompt_tokens", "new_tokens")
 
 
 def to_own(row: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from variantbench.plugins.exchange.fields import (
     verdict_of,
     whole,
 )
-from variantbench.plugins.exchange.foreign import Entry, ForeignAnswer, LeftOut, Source, Stated
+from variantbench.plugins.exchange.foreign import FORMAT, Entry, ForeignAnswer, LeftOut, Source, Stated
 from variantbench.plugins.exchange.guarded import MAX_LINE, lines_of, objects_of, parsed
 from variantbench.plugins.exchange.own import from_own
 
@@ -131,7 +131,7 @@ def _answer(row: Mapping[str, Any], where: str, source: Source) -> Entry:
         value=text_of(given["value"]) if "value" in given else None,
         text=text_of(given.get("answer")),
         prompt=text_of(given.get("prompt")),
-        format=text_of(given.get("format")),
+        format=text_of(given.get("format")) or FORMAT,
         seed=whole(given.get("seed", 0), where, "seed"),
         group=group,
         variant=variant,

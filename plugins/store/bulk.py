@@ -17,6 +17,7 @@ from variantbench.plugins.store import schema
 from variantbench.plugins.store.store import Store, insert_new, now, short
 from variantbench.plugins.store.types import AnyText, stored
 
+_CACHE_KB = 256_000
 Rows = Sequence[tuple[Any, ...]]
 
 
@@ -72,6 +73,8 @@ def bulk_writer(store: Store) -> Iterator[BulkWriter]:
     """One transaction; an error of any kind takes everything back."""
     try:
         with store.engine.begin() as connection:
+            if store.engine.dialect.name == "sqlite":  # keys are hashes: what does not fit is read again and again
+                connection.exec_driver_sql(f"PRAGMA cache_size=-{_CACHE_KB}")
             yield BulkWriter(connection)
     except SQLAlchemyError as error:
         raise StoreError(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 SECONDS, MEGABYTES = 60, 1_000
 SHOTS = "".join(
-    f"Question: A shop sells {n} boxes of {n + 3} pens and takes {n} of them back. How many pens are sold in all?\n"
+    f"Question: A shop sells {n} boxes of {n + 3} pens and takes {n} of them back. How many are sold in all?\n"
     f"Answer: {n} boxes of {n + 3} pens are {n * (n + 3)} pens. {n} come back, which leaves {n * (n + 3) - n}. "
     f"#### {n * (n + 3) - n}\n\n"
     for n in range(2, 10)
@@ -29,8 +29,8 @@ def write_log(path: Path, rows: int) -> None:
         for number in range(rows):
             group, variant = divmod(number, max(1, rows // 100))
             question = (
-                f"Mira has {number} beads and buys {variant} bags of {group} beads each. She gives a third of them to her "
-                f"brother, loses {group} on the way home and finds {variant} under the bed. How many beads are there now?"
+                f"Mira has {number} beads and buys {variant} bags of {group} beads each. She gives a third of them to "
+                f"her brother, loses {group} on the way home and finds {variant} under the bed. How many are there now?"
             )
             target = str(number + variant * group)
             answer = f" Mira starts with {number} beads. {variant} bags of {group} are {variant * group}. #### {target}"
