@@ -56,7 +56,8 @@ def test_its_items_are_those_of_apples_release(study, take):
 def test_lines_of_nemo_evaluator_are_imported(take, jsonl):
     rows = [
         {"problem_idx": 0, "reward": 1.0, "repeat": 0, "expected_answer": "42", "model_response": "It is 42."},
-        {"problem_idx": 0, "reward": 0.0, "repeat": 1, "expected_answer": "42", "model_response": "41?", "extracted_answer": "41"},
+        {"problem_idx": 0, "reward": 0.0, "repeat": 1, "expected_answer": "42", "model_response": "41?",
+         "extracted_answer": "41"},
         {"problem_idx": 1, "reward": 0.25, "expected_answer": "7", "model_response": "Perhaps."},
     ]  # fmt: skip
     done, stored = take(jsonl("my-model/sums/results.jsonl", rows))

@@ -23,7 +23,8 @@ TEXTS = (
 )  # fmt: skip
 KEPT = (
     "id", "benchmark", "group_id", "variant", "batch", "question", "target", "covariates", "notes", "model", "format",
-    "seed", "item_hash", "robust_verdict", "robust_value", "text", "finish_reason", "prompt_tokens", "new_tokens", "grader",
+    "seed", "item_hash", "robust_verdict", "robust_value", "text", "finish_reason", "prompt_tokens", "new_tokens",
+    "grader",
 )  # fmt: skip
 
 
