@@ -36,7 +36,7 @@ def verdict_of(score: Any) -> Verdict | None:
     if isinstance(score, bool):
         return Verdict.CORRECT if score else Verdict.INCORRECT
     if isinstance(score, int | float):
-        return {0: Verdict.INCORRECT, 1: Verdict.CORRECT}.get(score)
+        return Verdict.CORRECT if score == 1 else Verdict.INCORRECT if score == 0 else None
     return _WORDS.get(score.strip().casefold()) if isinstance(score, str) else None
 
 

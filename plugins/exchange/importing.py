@@ -319,8 +319,8 @@ def summary_lines(done: Imported) -> Iterator[str]:
     """What was imported, what was left out with an example, and whether accuracies are those that the tool states."""
     tools = ", ".join(dict.fromkeys(f"{one['tool']} {one['version']}".strip() for one in done.files))
     yield f"run {done.run_id}: {done.answers:,} of {done.rows:,} rows of {len(done.files)} file(s) imported ({tools})"
-    for why, count in done.left_out.most_common():
-        yield f"  {count:,} left out: {why}, such as {done.examples[why]}"
+    for why, number in done.left_out.most_common():
+        yield f"  {number:,} left out: {why}, such as {done.examples[why]}"
     if done.matched:
         yield f"  {done.matched:,} questions matched to a template"
     if done.grouped < done.answers:

@@ -52,6 +52,7 @@ def from_own(
     try:
         told = Verdict(own["verdict"])
         decoding = own.get("decoding")
+        plain: dict[str, Any] = {name: str(own[name]) for name in TEXTS} | {name: int(own[name]) for name in COUNTS}
         answer = ForeignAnswer(
             where=where,
             verdict=told if (told is Verdict.CORRECT) == (verdict is Verdict.CORRECT) else verdict,
@@ -64,8 +65,7 @@ def from_own(
             chat=bool(own.get("chat")),
             covariates={str(name): float(number) for name, number in own.get("covariates", {}).items()},
             notes=tuple(map(str, own.get("notes", ()))),
-            **{name: str(own[name]) for name in TEXTS},
-            **{name: int(own[name]) for name in COUNTS},
+            **plain,
         )
         if decoding:
             kept = {**decoding, "stops": tuple(decoding.get("stops", ()))}

@@ -96,6 +96,15 @@ def test_runs_lists_and_shows_imported_runs(invoke, data):
     assert invoke("store", "check").rstrip().endswith("0 faults")
 
 
+def test_an_imported_run_is_not_graded_again(invoke, data, tmp_path):
+    (path,) = data.glob("inspect/*.eval")
+    one = imported(invoke("import", path))
+    done = CliRunner().invoke(variantbench, ["regrade", one, "--store", str(tmp_path / "runs.db")])
+    assert (
+        str(done.exception) == f"run {one} was imported (inspect): its verdicts are that tool's, and stay as they are"
+    )
+
+
 def test_a_wrong_map_is_one_line(invoke, data, tmp_path):
     (path,) = data.glob("inspect/*.eval")
     done = CliRunner().invoke(variantbench, ["import", str(path), "--map", "x", "--store", str(tmp_path / "runs.db")])
