@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,13 @@ from variantbench.plugins.exchange.importing import Choices, import_logs
 from variantbench.plugins.store import open_store
 
 DATA = Path(__file__).parent.parent.parent / "data"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _extra(needs):
+    """Skips where the extra is not installed, or inspect's own reader."""
+    for name in ("pyarrow", "zstandard", "ijson", "inspect_ai"):
+        needs(find_spec(name) is not None, f"{name} is not installed (pip install 'variantbench[exchange,test]')")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import zipfile
 
 import pandas
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
@@ -200,6 +199,8 @@ def test_a_bomb_that_lies_about_its_size_is_refused(refused, archive):
 
 def test_a_zstandard_bomb_is_refused(refused, archive):
     """An entry of method 93 whose size is given as 100 bytes."""
+    import zstandard
+
     packed = zstandard.compress(b" " * 50_000_000)
     path = archive([("header.json", HEADER), ("samples/a_epoch_1.json", packed)], method=zipfile.ZIP_STORED)
     data = path.read_bytes()

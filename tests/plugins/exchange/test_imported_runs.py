@@ -92,7 +92,7 @@ def test_runs_lists_and_shows_imported_runs(invoke, data):
     (path,) = data.glob("inspect/*.eval")
     one = imported(invoke("import", path))
     assert "36 answers  mockllm/model" in invoke("runs")
-    assert "mockllm/model" in invoke("runs", "show", one)
+    assert f"imported  36 answers of {path.name} (inspect 0.3.285), sha256 " in invoke("runs", "show", one)
     assert invoke("store", "check").rstrip().endswith("0 faults")
 
 

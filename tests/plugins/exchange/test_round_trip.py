@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
-
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Item, Prompt, Record, Verdict, text_hash
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.exchange.exporting import export_run
@@ -94,6 +92,8 @@ def test_a_run_comes_back_as_it_was(store, run, take, tmp_path, target):
 
 
 def test_inspect_reads_our_log(store, run, tmp_path):
+    from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+
     done = export_run(store, run, "inspect", tmp_path / "logs")
     assert len(done.files) == 4
     for path in done.files:
