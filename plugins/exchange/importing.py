@@ -212,8 +212,9 @@ class _Import:
             name = _case(answer)
             key = None
             if answer.finish_reason is not FinishReason.ERROR and answer.verdict is not Verdict.ERROR:
-                key = text_hash(f"imported {digest} {name}")
-                completions.append(self.completion(answer, key, identity, prefix_hash, suffix, tool))
+                row = self.completion(answer, identity, prefix_hash, suffix, tool)
+                key = text_hash(f"imported {digest} {name} {row}")  # another map of columns gives other completions
+                completions.append((key, *row, self.created))
             records.append(_record(self.done.run_id, answer, name, item[0], key, tool))
         for table, rows in (
             (schema.texts, texts),
@@ -231,13 +232,13 @@ class _Import:
         return self.models[name]
 
     def completion(
-        self, answer: ForeignAnswer, key: str, identity: str, prefix_hash: str, suffix: str, tool: str
+        self, answer: ForeignAnswer, identity: str, prefix_hash: str, suffix: str, tool: str
     ) -> tuple[Any, ...]:
-        """The row of ``completions``."""
+        """The row of ``completions`` between its key and the time."""
         settings = _settings(tool, answer.decoding, answer.seed, answer.chat)
         return (
-            key, identity, settings, prefix_hash, suffix, answer.text, answer.finish_reason.value,
-            answer.prompt_tokens, answer.new_tokens, tool, "", answer.seconds, self.created,
+            identity, settings, prefix_hash, suffix, answer.text, answer.finish_reason.value,
+            answer.prompt_tokens, answer.new_tokens, tool, "", answer.seconds,
         )  # fmt: skip
 
     def manifest(self) -> dict[str, Any]:

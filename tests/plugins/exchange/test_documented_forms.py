@@ -88,6 +88,12 @@ def test_dotted_paths_reach_into_json(take, jsonl):
     assert [(row["id"], row["robust_verdict"]) for row in stored] == [("a", "correct"), ("b", "incorrect")]
 
 
+def test_another_map_of_the_same_file_gives_other_completions(take, jsonl):
+    path = jsonl("log.jsonl", [{"item": "a", "correct": 1, "short": "7", "long": "It is 7."}])
+    assert take(path, columns={"short": "answer"})[1][0]["text"] == "7"
+    assert take(path, columns={"long": "answer"})[1][0]["text"] == "It is 7."
+
+
 def test_a_column_that_is_not_there_is_named(take, jsonl):
     with pytest.raises(UserError, match=r"log.jsonl:1: no column 'item': name it with --map theirs=item; there are x"):
         take(jsonl("log.jsonl", [{"x": 1}]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Item, Prompt, Record, Verdict, text_hash
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.exchange.exporting import export_run
