@@ -62,7 +62,7 @@ def stated(source: Source) -> list[Stated]:
 
 def version(source: Source) -> str:
     """The version that wrote the log, empty where the results are not there."""
-    return text_of(look_up(_results(source.path), "config_general.lighteval_sha"))
+    return text_of(look_up(_results(source.path), "config_general.lighteval_sha")).strip("?")  # of an installed release
 
 
 @lru_cache(maxsize=8)

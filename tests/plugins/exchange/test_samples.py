@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from variantbench.plugins.exchange.formats import reader_of
+from variantbench.plugins.commands.exchange import FORMATS, TARGETS
+from variantbench.plugins.exchange.formats import READERS, reader_of
 from variantbench.plugins.exchange.importing import summary_lines
+from variantbench.plugins.exchange.table import COLUMNS
 from variantbench.plugins.store.check import check
 
+DATA = Path(__file__).parent.parent.parent / "data"
 FILES = {
     "lm-eval": ("lm_eval/samples_*.jsonl", {}, 36, 18),
     "lm-eval, the other filter": ("lm_eval/samples_*.jsonl", {"reading": "flexible-extract"}, 36, 18),
@@ -107,3 +111,14 @@ def test_the_summary_names_what_was_left_out(data, take):
     assert "18 of 36 rows of 1 file(s) imported (lm-eval 0.4.13)" in lines[0]
     assert "18 left out: another reading of an answer: exact_match,flexible-extract, such as" in lines[1]
     assert lines[-1].endswith("9/18 = 0.5000; the tool states 0.5000")
+
+
+def test_the_command_and_the_docs_name_every_format():
+    docs = (DATA.parent.parent / "docs" / "exchange.md").read_text()
+    assert ("auto", *READERS) == FORMATS
+    for name in READERS:
+        assert f"| `{name}` |" in docs
+    for column in COLUMNS:
+        assert f"`{column}`" in docs, column
+    for target in TARGETS:
+        assert f"`{target}`" in docs
