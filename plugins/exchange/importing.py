@@ -216,6 +216,7 @@ class _Import:
                 key = text_hash(f"imported {digest} {name} {row}")  # another map of columns gives other completions
                 completions.append((key, *row, self.created))
             records.append(_record(self.done.run_id, answer, name, item[0], key, tool))
+        self.refuse_other_places(items)
         for table, rows in (
             (schema.texts, texts),
             (schema.items, list(items.values())),
@@ -223,6 +224,16 @@ class _Import:
             (schema.records, records),
         ):
             self.writer.add(table, rows)
+
+    def refuse_other_places(self, items: Mapping[str, tuple[Any, ...]]) -> None:
+        """UserError where the store holds one of these items as another variant or of another batch."""
+        for key, (variant, batch) in self.writer.places(list(items)).items():
+            item = items[key]
+            if (variant, batch) != (item[4], item[5]):
+                raise UserError(
+                    f"item {item[1]!r} of {item[2]} is in this store as variant {variant}, batch {batch}; the log says "
+                    f"variant {item[4]}, batch {item[5]}: map the columns as before, or give another --store"
+                )
 
     def model(self, name: str, tool: str) -> str:
         """The identity under which a model of a foreign log is kept: its name and the tool are all that is known."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, update
+from sqlalchemy import Connection, Table, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from variantbench.plugins.errors import StoreError
@@ -18,6 +18,7 @@ from variantbench.plugins.store.store import Store, insert_new, now, short
 from variantbench.plugins.store.types import AnyText, stored
 
 _CACHE_KB = 256_000
+_AT_ONCE = 500  # SQLite takes a limited number of bound values a statement
 Rows = Sequence[tuple[Any, ...]]
 
 
@@ -37,6 +38,17 @@ class BulkWriter:
             rows = [_as_stored(row, texts) for row in rows]
         given: Any = list(rows) if positional else [dict(zip(names, row, strict=True)) for row in rows]
         self._connection.exec_driver_sql(statement, given)
+
+    def places(self, hashes: Sequence[str]) -> dict[str, tuple[int, str | None]]:
+        """Variant and batch under which the store holds items: no part of their hash, and the first to come stay."""
+        items = schema.items.c
+        found: dict[str, tuple[int, str | None]] = {}
+        for start in range(0, len(hashes), _AT_ONCE):
+            query = select(items.hash, items.variant, items.batch).where(
+                items.hash.in_(hashes[start : start + _AT_ONCE])
+            )
+            found |= {key: (variant, batch) for key, variant, batch in self._connection.execute(query)}
+        return found
 
     def finish(self, run_id: str, manifest: str, answers: int) -> None:
         """Complete the run that was begun."""

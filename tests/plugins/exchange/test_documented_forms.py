@@ -94,6 +94,15 @@ def test_another_map_of_the_same_file_gives_other_completions(take, jsonl):
     assert take(path, columns={"long": "answer"})[1][0]["text"] == "It is 7."
 
 
+def test_an_item_that_the_store_holds_as_another_variant_is_refused(take, jsonl):
+    path = jsonl("log.jsonl", [{"item": "a", "correct": 1, "group": "t", "v": 3}])
+    take(path)
+    with pytest.raises(
+        UserError, match="item 'a' of log is in this store as variant 0, batch None; the log says variant 3"
+    ):
+        take(path, columns={"v": "variant"})
+
+
 def test_a_column_that_is_not_there_is_named(take, jsonl):
     with pytest.raises(UserError, match=r"log.jsonl:1: no column 'item': name it with --map theirs=item; there are x"):
         take(jsonl("log.jsonl", [{"x": 1}]))

@@ -9,7 +9,9 @@ import pytest
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Item, Prompt, Record, Verdict, text_hash
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.exchange.exporting import export_run
+from variantbench.plugins.exchange.importing import import_logs
 from variantbench.plugins.grading import GRADER, grade
+from variantbench.plugins.store import open_store
 from variantbench.plugins.store.rows import record_rows
 from variantbench.prompts.format import load_format
 
@@ -45,6 +47,7 @@ def run(store):
 def _item(number):
     return Item(
         f"0042-v{number}", "gsm", "0042", f"How many are {number} + 8?", str(number + 8), number,
+        batch="Q1" if number == 3 else None,
         covariates={"gamma": 0.5 + number}, notes=("a note",),
     )  # fmt: skip
 
@@ -75,18 +78,21 @@ def _kept(rows):
 
 
 @pytest.mark.parametrize("target", ["lm-eval", "inspect", "csv", "parquet"])
-def test_a_run_comes_back_as_it_was(store, run, take, tmp_path, target):
+def test_a_run_comes_back_as_it_was(store, run, tmp_path, target):
     output = tmp_path / {"csv": "run.csv", "parquet": "run.parquet"}.get(target, "logs")
     done = export_run(store, run, target, output)
     logs = [path for path in done.files if not path.name.startswith("results_")]
-    imported, rows = take(*logs)
     ours = list(store.records(run))
+    with open_store(str(tmp_path / "other.db")) as other:  # where no item, text or completion is known yet
+        imported = import_logs(other, logs)
+        rows = list(other.records(imported.run_id))
+        prompts = [
+            {held.text(row["prefix_hash"]) + row["suffix"] for row in some if row["suffix"]}
+            for held, some in ((other, rows), (store, ours))
+        ]
     assert done.answers == imported.answers == imported.rows == len(ours) == 24
     assert _kept(rows) == _kept(ours)
     assert {row["robust_verdict"] for row in rows} == set(Verdict)
-    prompts = [
-        {store.text(row["prefix_hash"]) + row["suffix"] for row in some if row["suffix"]} for some in (rows, ours)
-    ]
     assert prompts[0] == prompts[1] != set()
     decodings = [[json.loads(row["settings"])["decoding"] for row in some if row["settings"]] for some in (rows, ours)]
     assert decodings[0] == decodings[1] != []
