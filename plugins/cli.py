@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from variantbench.plugins.commands import exchange as exchange_commands
 from variantbench.plugins.commands import gate as gate_commands
 from variantbench.plugins.commands import report as report_commands
 from variantbench.plugins.commands import runs as runs_commands
@@ -38,6 +39,8 @@ for command in (
     runs_commands.runs,
     runs_commands.store,
     runs_commands.baseline,
+    exchange_commands.import_,
+    exchange_commands.export,
     sandbox_commands.sandbox,
     sandbox_commands.doctor,
 ):
