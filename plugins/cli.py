@@ -11,24 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from variantbench.plugins.commands import exchange as exchange_commands
 from variantbench.plugins.commands import gate as gate_commands
+from variantbench.plugins.commands import report as report_commands
 from variantbench.plugins.commands import runs as runs_commands
 from variantbench.plugins.commands import sandbox as sandbox_commands
-from variantbench.plugins.commands.options import STORE
+from variantbench.plugins.commands.options import BACKEND, STORE
 from variantbench.plugins.commands.sandbox import SANDBOX
 from variantbench.plugins.errors import VariantbenchError
 
 if TYPE_CHECKING:
     from variantbench.plugins.grading import Execute
-
-BACKEND = click.option(
-    "--glmm-backend",
-    "backend",
-    type=click.Choice(["variantbench", "pymer4"]),
-    default="variantbench",
-    show_default=True,
-    help="What fits the mixed model; pymer4 is R's lme4, for comparison.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -41,9 +34,13 @@ for command in (
     gate_commands.compare,
     gate_commands.plan,
     gate_commands.noise,
+    report_commands.report,
+    report_commands.view,
     runs_commands.runs,
     runs_commands.store,
     runs_commands.baseline,
+    exchange_commands.import_,
+    exchange_commands.export,
     sandbox_commands.sandbox,
     sandbox_commands.doctor,
 ):
@@ -130,27 +127,6 @@ def generate(templates: Path, per_template: int, seed: int, output: Path) -> Non
     from variantbench.benchmarks.gsm.generate import generate as write_items
 
     click.echo(f"{write_items(templates, per_template=per_template, seed=seed, output=output):,} items in {output}")
-
-
-@variantbench.command()
-@click.argument("run", required=False)
-@STORE
-@click.option("--without-doubtful-labels", is_flag=True, help="Leave out items whose notes say the label may be wrong.")
-@BACKEND
-def report(run: str | None, store: str, without_doubtful_labels: bool, backend: str) -> None:
-    """Show the report of RUN (the beginning of its id; the newest if left out)."""
-    from variantbench.plugins.report.build import build_report
-    from variantbench.plugins.report.study_lines import study_lines, study_of
-    from variantbench.plugins.report.terminal import render
-    from variantbench.plugins.store import open_store
-
-    opened = open_store(store, create=False)
-    run_id = opened.find_run(run)["id"]
-    with_doubtful = not without_doubtful_labels
-    for line in render(build_report(opened, run_id, with_doubtful_labels=with_doubtful)):
-        click.echo(line)
-    for line in study_lines(study_of(opened, run_id, backend=backend, with_doubtful_labels=with_doubtful)):
-        click.echo(line)
 
 
 @variantbench.command()

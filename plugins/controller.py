@@ -92,6 +92,7 @@ class Controller:
     def add_record(self, record: dict[str, Any]) -> None:
         """Take the rows of a record; written in small batches."""
         self._records.append(record)
+        self.progress.graded(record["record"]["robust_verdict"])
         if self.early is not None and self.early.verdict is None:
             self.early.add(record["record"]["case_id"], {**record["item"], **record["record"]})
             self._stop_if_enough()
@@ -101,6 +102,7 @@ class Controller:
     def finish(self, *, interrupted: bool) -> None:
         """End the supervisor, reach the verdict, and close the books."""
         self._finishing = True
+        self.progress.begin("")
         self.supervisor.close()
         if self._listener.is_alive():
             self._listener.join(timeout=10)
@@ -150,7 +152,7 @@ class Controller:
                 self.manifest.setdefault("engines", {})[message["model"]] = message["engine"]
             case "sandbox":
                 self.manifest["sandbox"] = message["details"]
-            case "stopped":
+            case "stopped" if not self._finishing:
                 self._stop(message["cause"])
 
     def _stop_if_enough(self) -> None:

@@ -81,8 +81,7 @@ class ControllerHooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show what the store now says of this run."""
-        from variantbench.plugins.report.build import build_report
-        from variantbench.plugins.report.terminal import render
+        from variantbench.plugins.report.after_run import result_lines
 
         write = terminalreporter
         if self.wrong and self.controller.run.fail_on != "wrong":
@@ -90,7 +89,8 @@ class ControllerHooks:
             write.write_line("\n\n".join(self.wrong))
         write.section("variantbench", sep="=")
         try:
-            for line in render(build_report(self.controller.store, self.controller.run_id)):
+            run = self.controller.run
+            for line in result_lines(self.controller.store, self.controller.run_id, run.store, html=run.html_report):
                 write.write_line(line)
         except StoreError as error:
             write.write_line(str(error), red=True)
@@ -103,4 +103,6 @@ class ControllerHooks:
             write.write_line(f"stopped: {self.controller.stopped}", red=True)
         elif self.interrupted:
             write.write_line(f"interrupted: {self.controller.progress.so_far()}; run the same command again to go on")
+        if slowest := self.controller.progress.slowest():
+            write.write_line(slowest)
         write.write_line(f"run {self.controller.run_id} in {self.controller.run.store}")

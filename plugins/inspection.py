@@ -23,6 +23,9 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
     yield f"run {run['id']}: {run['status']}, {run['records']:,} answers"
     yield f"started   {run['started']}, finished {run['finished'] or 'never'}"
     yield f"command   {' '.join(manifest.get('command', ()))}"
+    for file in manifest.get("imported", {}).get("files", ()):
+        written_by = f"{file['tool']} {file['version']}".strip()
+        yield f"imported  {file['answers']:,} answers of {file['name']} ({written_by}), sha256 {file['sha256'][:12]}"
     for model in manifest["models"]:
         settings = model.get("settings", {})
         how = " ".join(str(settings[name]) for name in ("engine", "device", "dtype") if name in settings)

@@ -50,6 +50,7 @@ class RunConfig:
     stop_early: bool = False
     limits: tuple[str, ...] = ()
     preflight: bool = False
+    html_report: bool = True
     sandbox: str = "auto"
     sandbox_runtime: str = ""
     sandbox_image: str = ""
@@ -145,6 +146,8 @@ def add_options(parser: pytest.Parser) -> None:
         dest="vb_fresh",
         help="generate again what the store already holds",
     )
+    add("--no-html-report", action="store_false", default=True, dest="vb_html_report",
+        help="do not draw the run's HTML report beside the store (needs the extra `report`)")  # fmt: skip
     add("--fail-on", default="invalid", metavar="WHAT", dest="vb_fail_on",
         help="invalid (default: wrong answers are measurements) or wrong (pytest's usual status)")  # fmt: skip
 

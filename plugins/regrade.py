@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from variantbench.plugins.datatypes import Completion, ExtractionStatus, FinishReason, Verdict
+from variantbench.plugins.errors import UserError
 from variantbench.plugins.grading import GRADER, Execute, Grades, grade
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.rows import item_of, regraded_row
@@ -52,6 +53,7 @@ class Regrading:
 
 def regrade(store: Store, run_id: str, *, execute: Execute | None = None) -> Regrading:
     """Add the present version's grades of every answer of a run that has none; UserError if a format is gone."""
+    _refuse_imported(store, run_id)
     rows: list[dict[str, Any]] = []
     changes: list[Change] = []
     graders: set[str] = set()
@@ -73,8 +75,19 @@ def regrade(store: Store, run_id: str, *, execute: Execute | None = None) -> Reg
 
 
 def has_programs(store: Store, run_id: str) -> bool:
-    """Whether a run has answers that are code and have no grade of the present version."""
+    """Whether a run has answers that are code and have no grade of the present version.
+
+    UserError where there is nothing of ours to grade: the verdicts of an imported run are another tool's.
+    """
+    _refuse_imported(store, run_id)
     return any(load_format(row["format"]).kind is AnswerKind.CODE for row in store.records(run_id) if _is_open(row))
+
+
+def _refuse_imported(store: Store, run_id: str) -> None:
+    imported = store.find_run(run_id)["manifest"].get("imported")
+    if imported:
+        tools = ", ".join(dict.fromkeys(file["tool"] for file in imported["files"]))
+        raise UserError(f"run {run_id} was imported ({tools}): its verdicts are that tool's, and stay as they are")
 
 
 def _is_open(row: Mapping[str, Any]) -> bool:

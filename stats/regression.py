@@ -109,7 +109,7 @@ def pairs_to_settle(change: Change, *, margin: float, tolerance: float, level: f
     """How many more pairs, in templates like these, would decide if the estimate stays; inf where none would.
 
     >>> pairs_to_settle(Change(100, 20, 0.5, 0.5, 0.0, 0.05, -0.086, 0.086, 0.4), margin=0.05, tolerance=0.01)
-    200.0
+    199.0
     """
     distances = [change.estimate + margin, -tolerance - change.estimate]
     furthest = max(distance for distance in distances)

@@ -95,7 +95,8 @@ def suite(pytester: pytest.Pytester, benchmark_text: str) -> Callable[..., pytes
     """Runs the small benchmark in a pytest of its own, with a store in that folder."""
     pytester.makepyfile(test_few=benchmark_text)
 
-    def run(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "--variants-per-template=2", *arguments)
+    def run(*arguments: str, html: bool = False) -> pytest.RunResult:
+        options = ["-p", "no:cacheprovider", "--variants-per-template=2", *([] if html else ["--no-html-report"])]
+        return pytester.runpytest_subprocess(*options, *arguments)
 
     return run

@@ -10,6 +10,15 @@ STORE = click.option(
     "--store", default=DEFAULT_STORE, show_default=True, metavar="URL", help="File or URL of the store."
 )
 
+BACKEND = click.option(
+    "--glmm-backend",
+    "backend",
+    type=click.Choice(["variantbench", "pymer4"]),
+    default="variantbench",
+    show_default=True,
+    help="What fits the mixed model; pymer4 is R's lme4, for comparison.",
+)
+
 
 class Share(click.ParamType[float]):
     """A share of 1, written 3pp, 3% or 0.03."""

@@ -87,7 +87,11 @@ class EngineClient:
     def _last_words(self) -> str:
         code = self.process.wait()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        lines = [line for line in self.log.read_text("utf-8", "replace").splitlines() if line.strip()]
+        try:
+            text = self.log.read_text("utf-8", "replace")
+        except FileNotFoundError:  # the run is over, and its folder gone
+            text = ""
+        lines = [line for line in text.splitlines() if line.strip()]
         return f"the engine process died ({how}): {lines[-1].strip() if lines else 'it left no message'}"
 
 

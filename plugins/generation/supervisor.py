@@ -220,6 +220,8 @@ class Generation:
         except (StoreError, EngineError, SandboxError, UserError) as error:
             self.board.stop(str(error))
         except BaseException as error:
+            if self.ended:  # whatever the end of the engine brought about
+                return
             self.board.stop(f"internal error in the supervisor: {error!r}")  # else every case would wait for ever
             raise
 

@@ -1,94 +1,58 @@
-"""Records -> what a report shows: accuracy with intervals by model, benchmark, format and part. No drawing."""
+"""Stored answers -> one frozen `Report` of tables and figures. Nothing draws here; the same input gives the same."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from variantbench.plugins.datatypes import Verdict, label_in_doubt
-from variantbench.plugins.report.baselines import Baseline, baselines
+from variantbench.plugins.datatypes import Verdict
+from variantbench.plugins.report.sections import SECTIONS
+from variantbench.plugins.report.source import Source, source
+from variantbench.plugins.report.tables import Example, Report
+from variantbench.plugins.report.words import findings
 from variantbench.plugins.store import Store
-from variantbench.stats.proportions import Proportion, wilson
+from variantbench.plugins.store.frame import texts
+
+_EXAMPLES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One part (base, variants, or a logic batch) of one model x benchmark x format.
-
-    `accuracy` is None where nothing could be judged. `not_judged` counts answers that failed through our fault.
-    """
-
-    model: str
-    benchmark: str
-    format: str
-    part: str
-    counts: Mapping[Verdict, int]
-    accuracy: Proportion | None
-    truncated: int
-    doubtful_labels: int
-
-    @property
-    def judged(self) -> int:
-        """How many answers count."""
-        return sum(self.counts.values()) - self.not_judged
-
-    @property
-    def not_judged(self) -> int:
-        """How many could not be judged, through no fault of the model."""
-        return self.counts.get(Verdict.ERROR, 0)
+def build_report(
+    store: Store,
+    runs: Sequence[str] | str | None = None,
+    *,
+    backend: str = "variantbench",
+    with_doubtful_labels: bool = True,
+) -> Report:
+    """The report of stored runs (beginnings of ids; the newest if none is named), from the store alone."""
+    return report_of(store, source(store, runs, backend=backend, with_doubtful_labels=with_doubtful_labels))
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What one run measured."""
-
-    run: Mapping[str, Any]
-    lines: tuple[Line, ...]
-    baselines: Mapping[str, tuple[Baseline, ...]]  # by logic batch: what answering without reading would score
-
-
-def build_report(store: Store, run_id: str, *, with_doubtful_labels: bool = True) -> Report:
-    """The report of a stored run, on request without the items whose label may be wrong by their own notes."""
-    run = store.find_run(run_id)
-    asked: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
-    groups: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for record in store.records(run_id):
-        if not with_doubtful_labels and has_doubtful_label(record):
-            continue
-        groups[record["model"], record["benchmark"], record["format"], part_of(record)].append(record)
-        if record["batch"]:
-            asked[record["batch"]][record["item_hash"]] = (record["question"], record["target"])
+def report_of(store: Store, found: Source) -> Report:
+    """The report of a source whose analyses are done."""
     return Report(
-        run,
-        tuple(_line(*key, rows) for key, rows in sorted(groups.items())),
-        {batch: baselines(list(answers.values())) for batch, answers in sorted(asked.items())},
+        title=_title(found),
+        runs=found.runs,
+        findings=tuple(sorted(findings(found), key=lambda one: one.model)),
+        sections=tuple(part for make in SECTIONS if (part := make(found)) is not None),
+        examples=tuple(_examples(store, found)),
     )
 
 
-def has_doubtful_label(record: Mapping[str, Any]) -> bool:
-    """Whether a note of the item says that its label may be wrong."""
-    return label_in_doubt(json.loads(record["notes"]))
+def _title(found: Source) -> str:
+    models = sorted(map(str, found.answers["model"].unique()))
+    if len(models) <= 3:
+        return ", ".join(models) or "no answers"
+    return f"{len(models)} models in {len(found.runs)} runs" if len(found.runs) > 1 else f"{len(models)} models"
 
 
-def part_of(record: Mapping[str, Any]) -> str:
-    """Which part of its benchmark a record belongs to."""
-    return record["batch"] or ("base" if record["variant"] == 0 else "variants")
-
-
-def _line(model: str, benchmark: str, form: str, part: str, rows: Iterable[Mapping[str, Any]]) -> Line:
-    rows = list(rows)
-    counts = Counter(Verdict(row["robust_verdict"]) for row in rows)
-    judged = sum(counts.values()) - counts[Verdict.ERROR]
-    return Line(
-        model=model,
-        benchmark=benchmark,
-        format=form,
-        part=part,
-        counts=counts,
-        accuracy=wilson(counts[Verdict.CORRECT], judged) if judged else None,
-        truncated=sum(row["finish_reason"] == "length" for row in rows),
-        doubtful_labels=sum(map(has_doubtful_label, rows)),
-    )
+def _examples(store: Store, found: Source) -> Iterator[Example]:
+    """The first answer of each way to go wrong, by model and format: which they are depends on their ids alone."""
+    rows = found.answers
+    wrong = rows[rows["robust_verdict"].isin([Verdict.INCORRECT.value, Verdict.NO_ANSWER.value])]
+    kinds = ["model", "format", "robust_verdict", "robust_status"]
+    first = wrong.drop_duplicates(kinds)  # a frame comes in the order of cases
+    chosen = first[["run_id", "case_id", *kinds, "item", "target"]].astype(str).sort_values(kinds).head(_EXAMPLES)
+    found_texts = texts(store, list(chosen[["run_id", "case_id"]].itertuples(index=False, name=None)))
+    for row in chosen.to_dict("records"):
+        question, answer = found_texts.get((row["run_id"], row["case_id"]), ("", ""))
+        what = f"{row['robust_verdict']} ({row['robust_status']})".replace("_", " ")
+        yield Example(row["model"], row["format"], row["item"], what, question, row["target"], answer)

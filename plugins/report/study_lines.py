@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite, isnan
 
-from variantbench.plugins.errors import UserError
-from variantbench.plugins.report.analysis.effects import Backend, VariantEffect
-from variantbench.plugins.report.analysis.study import CANONICAL, Experiment, Study, study
-from variantbench.plugins.store import Store
-from variantbench.plugins.store.frame import frame
+from variantbench.plugins.report.analysis.effects import VariantEffect
+from variantbench.plugins.report.analysis.study import CANONICAL, Experiment, Study
 from variantbench.stats.glmm import OWN
-from variantbench.stats.lme4 import Lme4MissingError
 
 _NAME = 37
-
-
-def study_of(store: Store, run_id: str, *, backend: str, with_doubtful_labels: bool = True) -> Study:
-    """The experiments of a run by the robust grades, fitted by that backend; UserError where R is wanted and absent."""
-    answers = frame(store, run_id)
-    try:
-        return study(answers if with_doubtful_labels else answers[~answers["doubtful_label"]], backend=Backend(backend))
-    except Lme4MissingError as error:
-        raise UserError(f"--glmm-backend {backend}: {error}") from None
 
 
 def study_lines(result: Study) -> Iterator[str]:

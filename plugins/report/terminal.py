@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from variantbench.plugins.datatypes import Verdict
-from variantbench.plugins.report.build import Line, Report
+from variantbench.plugins.report.accuracy import Accuracy, Line
+from variantbench.plugins.report.analysis.answers import Protocol
+from variantbench.plugins.report.source import Source
+from variantbench.plugins.report.study_lines import study_lines
+from variantbench.plugins.report.tables import Finding, Report
 
 WIDTH = 100
 _COLUMNS = "  {:<9} {:<17} {:<8} {:>11}  {:<21}  "
 _REMARKS_AT = len(_COLUMNS.format("", "", "", "", ""))
 
 
-def render(report: Report) -> Iterator[str]:
+def accuracy_lines(report: Accuracy) -> Iterator[str]:
     """The lines to print, one table a model."""
     if not report.lines:
         yield "no answers were graded"
@@ -25,6 +29,28 @@ def render(report: Report) -> Iterator[str]:
         yield (_COLUMNS.format("benchmark", "format", "part", "right", "accuracy, 95% Wilson") + "remarks").rstrip()
         for _, part_lines in groupby(lines, key=lambda line: (line.benchmark, line.format)):
             yield from _format_lines(list(part_lines))
+
+
+def terminal_lines(found: Source, report: Report) -> Iterator[str]:
+    """Everything that the terminal has room for: accuracy, the experiments, and what it comes to."""
+    yield from accuracy_lines(found.accuracy)
+    for benchmark in found.benchmarks:
+        lines = list(study_lines(found.studies[benchmark, Protocol.ROBUST]))
+        if lines and len(found.benchmarks) > 1:
+            yield f"benchmark {benchmark}"
+        yield from lines
+    yield from finding_lines(report.findings)
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """One line a model and format, in words; a second one where the words need it."""
+    if findings:
+        yield "in words"
+    for model, some in groupby(findings, key=lambda one: one.model):
+        yield f"  {model}"[:WIDTH]
+        for one in some:
+            start = f"    {one.benchmark:<5} {one.format:<15} "
+            yield from textwrap.wrap(start + one.words, WIDTH, subsequent_indent=" " * len(start))
 
 
 def _format_lines(lines: list[Line]) -> Iterator[str]:
@@ -43,7 +69,7 @@ def _format_lines(lines: list[Line]) -> Iterator[str]:
             yield _COLUMNS.format("", "", "", "difference", f"{change:+5.1f} pp").rstrip()
 
 
-def _baseline_lines(report: Report) -> Iterator[str]:
+def _baseline_lines(report: Accuracy) -> Iterator[str]:
     if report.baselines:
         yield "what answering without reading would score"
     for batch, found in report.baselines.items():

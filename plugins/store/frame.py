@@ -46,9 +46,7 @@ def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bo
 
     ``run`` is the beginning of a run's id, or a list of such. StoreError if there is no such store or run.
     """
-    store = url if isinstance(url, Store) else open_store(url, create=False)
-    names = [run] if run is None or isinstance(run, str) else list(run)
-    run_ids = list(dict.fromkeys(store.find_run(name)["id"] for name in names))
+    store, run_ids = _runs(url, run)
     answers = _answers(store, run_ids, texts=texts)
     items = _items(store, answers["item_hash"].unique(), texts=texts)
     place = items.index.get_indexer(answers.pop("item_hash"))
@@ -59,6 +57,38 @@ def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bo
     for name in _REPEATED:
         answers[name] = answers[name].astype("category")
     return answers
+
+
+def asked(url: str | Store, run: str | Sequence[str] | None = None) -> Any:
+    """The questions of a run, or of several, one row each: ``item`` to ``target`` as in `frame`, and ``question``."""
+    store, run_ids = _runs(url, run)
+    query = select(schema.records.c.item_hash).where(schema.records.c.run_id.in_(run_ids)).distinct()
+    with store.engine.connect() as connection:
+        hashes = connection.execute(query).scalars().all()
+    items = _items(store, hashes, texts=True)
+    return items.sort_values(["benchmark", "group_id", "variant", "item", "question"]).reset_index(drop=True)
+
+
+def texts(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Question and answer of a few cases, by run and id; the answer is empty where the engine failed."""
+    records, items, completions = schema.records.c, schema.items.c, schema.completions.c
+    query = (
+        select(records.run_id, records.case_id, items.question, completions.text)
+        .join_from(schema.records, schema.items, items.hash == records.item_hash)
+        .join(schema.completions, completions.key == records.completion_key, isouter=True)
+    )
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    with store.engine.connect() as connection:
+        for run_id, case_id in cases:
+            rows = connection.execute(query.where(records.run_id == run_id, records.case_id == case_id))
+            found |= {(run, case): (question, answer or "") for run, case, question, answer in rows}
+    return found
+
+
+def _runs(url: str | Store, run: str | Sequence[str] | None) -> tuple[Store, list[str]]:
+    store = url if isinstance(url, Store) else open_store(url, create=False)
+    names = [run] if run is None or isinstance(run, str) else list(run)
+    return store, list(dict.fromkeys(store.find_run(name)["id"] for name in names))
 
 
 def _answers(store: Store, run_ids: Sequence[str], *, texts: bool) -> Any:

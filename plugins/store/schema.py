@@ -9,6 +9,7 @@
 * ``run_totals``: how many answers a finished run has, so that listing runs counts nothing.
 * ``baselines``: which run a name stood for, and since when and why; the newest counts, none is overwritten.
 * ``noise``: how many verdicts of a model flipped when the same items ran again with another batch plan.
+* indexes: what the viewer filters by (`pages.py`).
 * view ``answers``: records with item, prompt and completion side by side, for people with SQL.
 """
 
@@ -165,6 +166,18 @@ _FIRST = (schema_version, texts, models, runs, items, completions, records)
 MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = (
     (*_FIRST, text(ANSWERS_VIEW)),
     (run_totals, baselines, noise),
+    (
+        # what the viewer filters by; without a filter it pages by the primary key
+        text("CREATE INDEX records_by_verdict ON records (run_id, grader, robust_verdict, case_id)"),
+        text("CREATE INDEX records_by_model ON records (run_id, grader, model, format, robust_verdict, case_id)"),
+        text(
+            "CREATE INDEX records_by_item ON records (run_id, grader, item_hash, format, seed, model, robust_verdict)"
+        ),
+        text("CREATE INDEX records_differ ON records (run_id, grader, case_id) WHERE robust_verdict <> paper_verdict"),
+        text("CREATE INDEX completions_cut_off ON completions (key) WHERE finish_reason = 'length'"),
+        text("CREATE INDEX items_by_group ON items (group_id)"),
+        text("CREATE INDEX items_by_batch ON items (batch)"),
+    ),
 )
 
 CURRENT = len(MIGRATIONS)

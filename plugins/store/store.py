@@ -38,7 +38,7 @@ def open_store(text: str, *, create: bool = True) -> Store:
         store = _connect(store_url(text), create=create)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, OSError) as error:
         raise StoreError(
-            f"--store {text!r} is no path or URL that can be opened ({_short(error)}): give a file in a folder that "
+            f"--store {text!r} is no path or URL that can be opened ({short(error)}): give a file in a folder that "
             "you may write, or postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
         ) from None
     try:
@@ -48,7 +48,7 @@ def open_store(text: str, *, create: bool = True) -> Store:
         if isinstance(error, StoreError):
             raise
         raise StoreError(
-            f"store {text!r} cannot be opened ({_short(error)}): check that it is a variantbench store, that you may "
+            f"store {text!r} cannot be opened ({short(error)}): check that it is a variantbench store, that you may "
             "write it and that the disk is not full, or give another --store"
         ) from None
     return store
@@ -71,7 +71,14 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _short(error: BaseException) -> str:
+def insert_new(dialect: str, table: Table) -> Any:
+    """An insert that leaves rows alone whose key is there already, in that dialect."""
+    module = postgresql if dialect == "postgresql" else sqlite
+    return module.insert(table).on_conflict_do_nothing()
+
+
+def short(error: BaseException) -> str:
+    """What the database says, in one line."""
     return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
@@ -146,6 +153,12 @@ class Store:
                 for key, prompt, completion in completions
             ],
         )
+
+    def text(self, key: str) -> str:
+        """The shared text of that hash, empty if there is none."""
+        with self._reading() as connection:
+            found = connection.execute(select(schema.texts.c.text).where(schema.texts.c.hash == key)).scalar()
+        return found or ""
 
     def completions(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The stored completions among those keys."""
@@ -341,9 +354,7 @@ class Store:
             with self.engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise StoreError(
-                f"store {self.url} cannot be read ({_short(error)}): is it whole, and reachable?"
-            ) from None
+            raise StoreError(f"store {self.url} cannot be read ({short(error)}): is it whole, and reachable?") from None
 
     def _add(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert the rows whose key is new."""
@@ -359,7 +370,7 @@ class Store:
                 yield connection
         except SQLAlchemyError as error:
             raise StoreError(
-                f"store {self.url} cannot be written ({_short(error)}): free the disk or mend its permissions; "
+                f"store {self.url} cannot be written ({short(error)}): free the disk or mend its permissions; "
                 "what was stored before is safe, run the same command again to go on"
             ) from None
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from variantbench.plugins.report.build import build_report
-from variantbench.plugins.report.terminal import render
+from variantbench.plugins.report.accuracy import accuracy_of
+from variantbench.plugins.report.terminal import accuracy_lines
 from variantbench.plugins.store import open_store
 from variantbench.plugins.store.check import check
 
@@ -59,7 +59,7 @@ def command(tmp_path: Path) -> list[str]:
 
 def report(url: str) -> list[str]:
     with open_store(url) as store:
-        return list(render(build_report(store, store.find_run()["id"])))
+        return list(accuracy_lines(accuracy_of(store, store.find_run()["id"])))
 
 
 def stored(url: str) -> int:

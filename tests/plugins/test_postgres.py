@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from dataclasses import replace
@@ -10,8 +11,10 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Prompt
-from variantbench.plugins.errors import StoreError
+from variantbench.plugins.errors import StoreError, UserError
+from variantbench.plugins.exchange.importing import import_logs
 from variantbench.plugins.store import open_store
+from variantbench.plugins.store.check import check
 
 PROMPT = Prompt("0001-base", "gsm", "eight shots\n\n", "Q: How many?", Decoding(16))
 DONE = Completion("It is 7.\x00 \ud800 ü", FinishReason.END, 12, 5, "scripted", "b1", 0.5)
@@ -85,3 +88,21 @@ def test_a_run_on_postgresql(url, suite, script):
     assert result.ret == 0
     again = suite(*script(default="The final answer is 10."), f"--store={url}")
     again.stdout.fnmatch_lines(["*12 of them are in the store already, 0 to generate*"])
+
+
+def test_a_log_is_imported_whole_or_not_at_all(url, tmp_path):
+    odd = 'It is "1".\0 \ud800'
+    rows = [{"item": f"q{n}", "correct": n % 2, "answer": odd, "prompt": f"Q{n}"} for n in range(3_000)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_store(url) as store:
+        done = import_logs(store, [path])
+        stored = list(store.records(done.run_id))
+        assert len(stored) == done.answers == 3_000
+        assert {row["text"] for row in stored} == {odd}
+        assert check(store).faults == ()
+        with path.open("a") as file:
+            file.write("cut off")
+        with pytest.raises(UserError, match="log.jsonl:3001: not JSON"):
+            import_logs(store, [path])
+        assert [run["id"] for run in store.runs()] == [done.run_id]

@@ -13,7 +13,9 @@ from variantbench.benchmarks.gsm import load_items
 from variantbench.plugins.cli import variantbench
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.published import VariantRow
-from variantbench.plugins.report.study_lines import study_lines, study_of
+from variantbench.plugins.report.analysis.answers import Protocol
+from variantbench.plugins.report.source import source
+from variantbench.plugins.report.study_lines import study_lines
 from variantbench.plugins.simulate import simulate
 from variantbench.plugins.store import open_store
 
@@ -23,6 +25,10 @@ ROWS = [
     VariantRow("m", "simple_nl", 0.5, 0.45, -0.5),
 ]
 HERE = importlib.util.find_spec("pymer4") is not None
+
+
+def study_of(store, run, *, backend):
+    return source(store, run, backend=backend).studies["gsm", Protocol.ROBUST]
 
 
 @pytest.fixture
@@ -57,7 +63,7 @@ def test_base_questions_alone_have_no_section(tmp_path):
         assert list(study_lines(result))
         with opened.engine.begin() as connection:
             connection.exec_driver_sql("delete from records where case_id not like '%-base'")
-        assert list(study_lines(study_of(opened, run, backend="variantbench"))) == []
+        assert source(opened, run).studies == {}
 
 
 def test_messages_of_a_fit_are_printed(store):

@@ -143,7 +143,7 @@ def _checked(answers: Any, protocol: Protocol) -> Any:
     if rows.duplicated(keys).any():
         twice = rows[rows.duplicated(keys)].iloc[0]
         raise UserError(f"{twice['model']}, {twice['format']}, {twice['item']} stands twice: give each run once")
-    rows["question"] = rows["item"].astype(str).str.partition("-")[2]
+    rows["question"] = [item.partition("-")[2] for item in rows["item"].astype(str)]
     rows["judged"] = rows[verdict].astype(str) != Verdict.ERROR
     rows["right"] = (rows[verdict].astype(str) == Verdict.CORRECT).astype(float)
     rows["void"] = rows[status].astype(str) != ExtractionStatus.OK

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from variantbench.benchmarks.gsm.gamma import covariates, gamma, gamma_code, integers
+from variantbench.benchmarks.gsm.gamma import covariates, gamma, gamma_code
+from variantbench.plugins.integers import integers
 
 
 @pytest.mark.parametrize(

