@@ -26,6 +26,7 @@ class RunConfig:
     engine: str = "transformers"
     base_url: str = ""
     max_requests: int | None = None
+    engine_args: tuple[str, ...] = ()
     device: str = "auto"
     dtype: str = "auto"
     batch_size: int | None = None
@@ -78,13 +79,10 @@ def add_options(parser: pytest.Parser) -> None:
     add = parser.getgroup("variantbench: the model").addoption
     add("--model", action="append", default=[], metavar="NAME", dest="vb_models",
         help="name from `variantbench models`, hub id, or path; repeatable. Write paths as --model=PATH.")  # fmt: skip
-    add(
-        "--engine",
-        default="transformers",
-        metavar="NAME",
-        dest="vb_engine",
-        help="what generates: transformers, vllm or openai",
-    )
+    add("--engine", default="transformers", metavar="NAME", dest="vb_engine",
+        help="what generates: transformers, vllm or openai")  # fmt: skip
+    add("--engine-arg", action="append", default=[], metavar="NAME=VALUE", dest="vb_engine_args",
+        help="passed on to the engine's library, such as tensor_parallel_size=4 to vLLM; repeatable")  # fmt: skip
     add("--base-url", default="", metavar="URL", dest="vb_base_url", help="of the server, for --engine openai")
     add("--max-requests", default=None, type=_at_least(1), metavar="N", dest="vb_max_requests",
         help="stop after N requests to the server; the same command goes on")  # fmt: skip
@@ -182,6 +180,7 @@ def read_options(option: Any) -> RunConfig:
         "models": tuple(option.vb_models),
         "prompts": prompts,
         "limits": tuple(option.vb_limits),
+        "engine_args": tuple(option.vb_engine_args),
         "tolerance": share(option.vb_tolerance, option="--tolerance"),
         "margin": None if option.vb_margin is None else share(option.vb_margin, option="--margin"),
     }

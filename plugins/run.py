@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from variantbench.plugins.cases import check_prompts
 from variantbench.plugins.datatypes import text_hash
@@ -29,6 +30,9 @@ def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
     """Everything that can be checked without loading or downloading; the run with its models' short names."""
     find_engine(run.engine)
     check_prompts(run)
+    if run.engine_args and run.engine != "vllm":
+        raise UserError(f"--engine-arg goes with --engine vllm, not with {run.engine}")
+    engine_arguments(run.engine_args)
     if is_served(run.engine):
         if not run.base_url:
             raise UserError(f"--engine {run.engine} needs --base-url, such as http://127.0.0.1:8000/v1")
@@ -125,6 +129,7 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
         batch_size=run.batch_size or (_BATCH_ON_CPU if on_cpu else _BATCH_ON_GPU),
         context=spec.context,
         trust_remote_code=spec.trust_remote_code,
+        arguments=engine_arguments(run.engine_args),
     )
     return ModelTask(
         name=spec.name,
@@ -142,8 +147,23 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
             "device": run.device.split(":")[0],
             "dtype": dtype,
             "context": spec.context,
+            **({"arguments": dict(settings.arguments)} if settings.arguments else {}),
         },
     )
+
+
+def engine_arguments(texts: Sequence[str]) -> dict[str, Any]:
+    """What ``--engine-arg NAME=VALUE`` gives an engine: values as JSON has them, else as text."""
+    arguments: dict[str, Any] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name.isidentifier():
+            raise UserError(f"--engine-arg {text!r}: write NAME=VALUE, as in tensor_parallel_size=4")
+        try:
+            arguments[name] = json.loads(value)
+        except ValueError:
+            arguments[name] = value
+    return arguments
 
 
 def model_folder(spec: ModelSpec, engine: str, *, say: Say) -> Path:

@@ -1,9 +1,9 @@
 """A model behind an OpenAI-compatible server: vLLM's, SGLang's, llama.cpp's, `transformers serve`, or a provider's.
 
 `--engine openai --base-url http://host:8000/v1 --model NAME`: NAME is what the server calls it. Prompts of base models
-go to the completions endpoint, those that need a chat template to the chat endpoint, `--batch-size` at once. What a server
-may do once (429, 5xx, a broken connection, half an answer) is tried again with a growing pause; what it says no to stops
-the run with its words. The key comes from VARIANTBENCH_API_KEY or OPENAI_API_KEY and is stored nowhere.
+go to the completions endpoint, those that need a chat template to the chat endpoint, `--batch-size` at once. What may
+happen once (429, 5xx, a broken connection, half an answer) is tried again with a growing pause; what the server says no
+to stops the run with its words. The key comes from VARIANTBENCH_API_KEY or OPENAI_API_KEY and is stored nowhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def identify(base_url: str, model: str) -> dict[str, Any]:
     import openai
 
     try:
-        listed = {one.id: one.model_dump() for one in client_of(base_url, timeout=20.0).models.list().data}
+        listed = {one.id: one.model_dump(exclude_unset=True) for one in client_of(base_url, timeout=20.0).models.list().data}
     except openai.APIStatusError as error:
         raise UserError(f"--base-url {base_url} refuses to list its models: {_words(error)}") from None
     except (openai.OpenAIError, ValueError) as error:

@@ -1,9 +1,10 @@
-"""The engine that asks a server: a real HTTP server that answers, and one that does everything wrong once in a while."""
+"""The engine that asks a server: one that answers over HTTP, and does everything wrong once in a while."""
 
 from __future__ import annotations
 
 import json
 import random
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +24,7 @@ DECODING = Decoding(32, stops=("Q:",))
 
 
 class Server(ThreadingHTTPServer):
-    """An OpenAI-compatible server: the answer is the prompt's last word. `faults` are what it does before it answers."""
+    """An OpenAI-compatible server: the answer is the prompt's last word. `faults` are what it does instead."""
 
     daemon_threads = True
 
@@ -61,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append({**body, "key": self.headers["authorization"]})
         fault = self.server.fault()
         if fault == "reset":
-            self.connection.close()
+            self.hang_up()
             return
         if fault.isdigit():
             self.reply(int(fault), {"error": {"message": "too many at once"}})
@@ -92,7 +93,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data[: len(data) // 2] if cut else data)
         if cut:
-            self.connection.close()
+            self.hang_up()
+
+    def hang_up(self):
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture
