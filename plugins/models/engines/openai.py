@@ -52,7 +52,8 @@ def identify(base_url: str, model: str) -> dict[str, Any]:
     import openai
 
     try:
-        listed = {one.id: one.model_dump(exclude_unset=True) for one in client_of(base_url, timeout=20.0).models.list().data}
+        models = client_of(base_url, timeout=20.0).models.list().data
+        listed = {one.id: one.model_dump(exclude_unset=True) for one in models}
     except openai.APIStatusError as error:
         raise UserError(f"--base-url {base_url} refuses to list its models: {_words(error)}") from None
     except (openai.OpenAIError, ValueError) as error:
