@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from variantbench.plugins.answers import case_id
 from variantbench.plugins.baseline import StoredRun
 from variantbench.plugins.errors import StoreError
-from variantbench.plugins.gate import Gate, Tally, judge, with_noise
+from variantbench.plugins.gate import Gate, Tally, judge, rows_of_same_model, with_noise
 from variantbench.plugins.generation.channel import Message
 from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProcess
 from variantbench.plugins.generation.supervisor import ModelTask
@@ -56,9 +56,9 @@ class Controller:
         self.run, self.models = run, models
         self.run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         self.store = store
-        self.policy = with_noise(policy, store, [model.identity for model in models])
+        self.policy = with_noise(policy, store, [*(model.identity for model in models), *_identities(baseline)])
         self.baseline = baseline
-        self.early = _early_stop(baseline, self.policy) if baseline is not None and run.stop_early else None
+        self.early = _early_stop(baseline, self.policy, run.models) if baseline and run.stop_early else None
         self.gate = Gate()
         self.manifest = manifest(run, models, command=command_line())
         self.store.start_run(self.run_id, self.manifest)
@@ -172,7 +172,12 @@ class Controller:
             self.scheduler.abandon()
 
 
-def _early_stop(baseline: StoredRun, policy: Policy) -> EarlyStop:
+def _early_stop(baseline: StoredRun, policy: Policy, models: Sequence[str]) -> EarlyStop:
     from variantbench.plugins.early_stop import EarlyStop  # brings scipy, which other runs need not wait for
 
-    return EarlyStop(baseline.rows, policy)
+    return EarlyStop(rows_of_same_model(baseline.rows, models), policy)
+
+
+def _identities(baseline: StoredRun | None) -> list[str]:
+    """The models of the baseline: a new checkpoint's noise is taken to be theirs until it is measured."""
+    return list(baseline.identities.values()) if baseline else []

@@ -12,6 +12,7 @@ from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import exit_status
 from variantbench.plugins.speaker import Speaker
+from variantbench.plugins.store.store import shown_url
 
 # How a wrong answer shows in pytest's progress and summary: category, letter, word.
 _STATUS = {
@@ -105,4 +106,4 @@ class ControllerHooks:
             write.write_line(f"interrupted: {self.controller.progress.so_far()}; run the same command again to go on")
         if slowest := self.controller.progress.slowest():
             write.write_line(slowest)
-        write.write_line(f"run {self.controller.run_id} in {self.controller.run.store}")
+        write.write_line(f"run {self.controller.run_id} in {shown_url(self.controller.run.store)}")

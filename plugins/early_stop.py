@@ -18,6 +18,8 @@ from variantbench.plugins.policy import Outcome, Policy, Row
 from variantbench.stats.regression import default_margin
 from variantbench.stats.sequential import SequentialGate, Verdict
 
+# A verdict that comes later saves little: the run goes on to its end, and the full comparison decides.
+_LATEST = 0.8
 _OUTCOMES = {Verdict.PASS: Outcome.PASS, Verdict.FAIL: Outcome.REGRESSION}
 
 
@@ -71,10 +73,12 @@ class EarlyStop:
 
     @property
     def verdict(self) -> EarlyVerdict | None:
-        """The verdict, once there is one."""
+        """The verdict, once there is one that saves something."""
         if self._gate is None or self._gate.verdict is Verdict.UNDECIDED:
             return None
         result = self._gate.result()
+        if result.used > _LATEST * result.total:
+            return None
         return EarlyVerdict(
             outcome=_OUTCOMES[result.verdict],
             used=result.used,

@@ -6,7 +6,7 @@ a baseline was given and the run is worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -113,13 +113,37 @@ def judge(
     if baseline is None:
         return Gate(faults=tuple(faults(rows, policy.limits)))
     if early is not None:
-        return Gate(baseline.name, early=early, faults=tuple(faults(rows, policy.limits)))
+        return Gate(baseline.name, early=early, faults=tuple(_early_faults(rows, baseline, policy, early)))
     from variantbench.plugins.comparison import compare_runs
 
     try:
         return Gate(baseline.name, tuple(compare_runs(baseline.rows, rows, policy)))
     except UserError as error:
         return Gate(baseline.name, faults=(str(error),))
+
+
+def _early_faults(rows: Sequence[Row], baseline: StoredRun, policy: Policy, early: EarlyVerdict) -> Iterable[str]:
+    """What makes the answers so far incomparable, and whether the whole run would have asked what the baseline did."""
+    from variantbench.plugins.comparison import compare_runs
+
+    before = rows_of_same_model(baseline.rows, {row["model"] for row in rows})
+    if len(before) != early.total and not policy.allow_overlap:
+        yield (
+            f"the run has {early.total:,} cases, the baseline {len(before):,} answers (--allow-overlap compares what "
+            "both hold)"
+        )
+    try:
+        for comparison in compare_runs(before, rows, replace(policy, allow_overlap=True)):
+            yield from comparison.faults
+    except UserError as error:
+        yield str(error)
+
+
+def rows_of_same_model(rows: Sequence[Row], models: Collection[str]) -> Sequence[Row]:
+    """The baseline's rows of these models; all of them where it has one model only, whatever its name."""
+    if len({row["model"] for row in rows}) == 1:
+        return rows
+    return [row for row in rows if row["model"] in models]
 
 
 def with_noise(policy: Policy, store: Store, identities: Iterable[str]) -> Policy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.grading import GRADER
 from variantbench.plugins.options import RunConfig
+from variantbench.plugins.store.store import shown_url
 
 _LIBRARIES = ("variantbench", "pytest", "pytest-xdist", "torch", "transformers", "numpy", "scipy")
 
@@ -21,7 +23,7 @@ def manifest(run: RunConfig, models: Sequence[ModelTask], *, command: Sequence[s
     """The manifest of a run at its start."""
     return {
         "command": list(command),
-        "options": run.as_dict(),
+        "options": {**run.as_dict(), "store": shown_url(run.store)},
         "grader": GRADER,
         "models": [
             {
@@ -71,4 +73,9 @@ def _git_state() -> dict[str, str]:
 
 def command_line() -> list[str]:
     """The command that started this process."""
-    return [os.path.basename(sys.argv[0]), *sys.argv[1:]]
+    return [os.path.basename(sys.argv[0]), *map(_without_password, sys.argv[1:])]
+
+
+def _without_password(argument: str) -> str:
+    """An argument as it may be kept: the password of a URL in it masked."""
+    return re.sub(r"(://[^:/@\s]+:)[^@/\s]+@", r"\1***@", argument)

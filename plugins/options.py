@@ -43,7 +43,7 @@ class RunConfig:
     store: str = DEFAULT_STORE
     fresh: bool = False
     fail_on: str = "invalid"
-    baseline: str = ""
+    baseline: str | None = None
     tolerance: float = 0.01
     margin: float | None = None
     alpha: float = 0.05
@@ -150,7 +150,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="invalid (default: wrong answers are measurements) or wrong (pytest's usual status)")  # fmt: skip
 
     add = parser.getgroup("variantbench: is it worse than a baseline?").addoption
-    add("--baseline", default="", metavar="RUN", dest="vb_baseline",
+    add("--baseline", default=None, metavar="RUN", dest="vb_baseline",
         help="compare with this run: tag:NAME, id of a stored run, or file of an exported one")  # fmt: skip
     add("--tolerance", default="1pp", metavar="SHARE", dest="vb_tolerance", help="a drop that is fine (1pp)")
     add("--margin", default=None, metavar="SHARE", dest="vb_margin",
@@ -190,6 +190,8 @@ def read_options(option: Any) -> RunConfig:
 
 
 def _check_gate(run: RunConfig) -> None:
+    if run.baseline == "":
+        raise UserError("--baseline is empty: give tag:NAME, the id of a run or a file, or leave the option out")
     if run.stop_early and not run.baseline:
         raise UserError("--stop-early needs --baseline RUN: without one there is no verdict to stop at")
     if run.stop_early and len(run.models) > 1:

@@ -26,6 +26,7 @@ _PHASES = (
 _OPTIONS = ("usepdb", "trace", "setupshow", "setuponly", "setupplan", "log_cli_level", "log_file")
 # Plugins that look into phases, but only of their own tests.
 _HARMLESS = ("_pytest.", "xdist.", "variantbench.", "_hypothesis_pytestplugin", "anyio.")
+_LET_THROUGH: tuple[type[BaseException], ...] = (pytest.exit.Exception, KeyboardInterrupt)
 _MARKS = frozenset({"skip", "skipif", "xfail", "usefixtures"})
 
 
@@ -46,7 +47,13 @@ class ShortProtocol:
         # what earlier tests with fixtures of a module or class have set up ends when pytest would end it
         session: Any = item.session
         stops = session.shouldfail or session.shouldstop
-        session._setupstate.teardown_exact(None if stops else nextitem)
+        end = pytest.CallInfo.from_call(
+            lambda: session._setupstate.teardown_exact(None if stops else nextitem),
+            when="teardown",
+            reraise=_LET_THROUGH,
+        )
+        if end.excinfo is not None:
+            _report(item, end)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
@@ -54,23 +61,23 @@ class ShortProtocol:
         """Whether function, marks and other plugins let the case take the short way."""
         function = getattr(item, "originalname", None), item.parent
         if function not in self._seen:
-            self._seen[function] = (
-                set(item.fixturenames) <= _OUR_FIXTURES
-                and not any(mark.name in _MARKS for mark in item.iter_markers())
-                and not any(_others(item, hook) for hook in _PHASES)
+            self._seen[function] = set(item.fixturenames) <= _OUR_FIXTURES and not any(
+                _others(item, hook) for hook in _PHASES
             )
-        return self._seen[function]
+        return self._seen[function] and not any(mark.name in _MARKS for mark in item.iter_markers())
 
     def _run(self, item: Any) -> None:
-        reraise: tuple[type[BaseException], ...] = (pytest.exit.Exception, KeyboardInterrupt)
-        found = pytest.CallInfo.from_call(lambda: self.obtain(item), when="setup", reraise=reraise)
+        found = pytest.CallInfo.from_call(lambda: self.obtain(item), when="setup", reraise=_LET_THROUGH)
         if found.excinfo is None:
             values = {"answer": found.result, "case": case_of(item), "request": item._request}
             wanted = {name: values[name] for name in item._fixtureinfo.argnames}
-            found = pytest.CallInfo.from_call(lambda: _call(item, wanted), when="call", reraise=reraise)
-        report = item.ihook.pytest_runtest_makereport(item=item, call=found)
-        item.ihook.pytest_runtest_logreport(report=report)
+            found = pytest.CallInfo.from_call(lambda: _call(item, wanted), when="call", reraise=_LET_THROUGH)
+        _report(item, found)
         item._request = item.funcargs = None
+
+
+def _report(item: Any, call: Any) -> None:
+    item.ihook.pytest_runtest_logreport(report=item.ihook.pytest_runtest_makereport(item=item, call=call))
 
 
 def _call(item: Any, arguments: dict[str, Any]) -> None:

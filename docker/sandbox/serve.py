@@ -41,10 +41,12 @@ def main():
 
 def serve(connection):
     """Be a box for one connection."""
+    connection.settimeout(10)  # until it has said what it wants
     nonce = connection.makefile("rb").readline(MOST_NONCE + 1).strip().decode("ascii", "replace")
     if not nonce.isalnum():
         return
     connection.sendall(digest().encode() + b"\n")
+    connection.setblocking(True)
     child = os.fork()
     if child == 0:
         os.dup2(connection.fileno(), 0)

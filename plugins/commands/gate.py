@@ -45,7 +45,7 @@ def compare(
     policy = Policy(margin, tolerance, alpha, allow_overlap=allow_overlap, limits=read_limits(limits))
     opened = open_store(store)
     old, new = load_run(opened, before), load_run(opened, after)
-    gate = judge(new.rows, old, with_noise(policy, opened, new.identities.values()))
+    gate = judge(new.rows, old, with_noise(policy, opened, [*new.identities.values(), *old.identities.values()]))
     click.echo(json.dumps(gate.as_dict(), indent=2) if as_json else "\n".join(gate_lines(gate)))
     sys.exit(status_of(gate.outcome))
 

@@ -66,7 +66,7 @@ def runs_prune(run: tuple[str, ...], store: str, keep: int | None, completions: 
     opened = open_store(store, create=False)
     if bool(run) == (keep is not None):
         raise UserError("runs prune: name the runs to forget, or give --keep N")
-    kept = {row["run_id"] for row in opened.baselines()}
+    kept = opened.needed_runs().keys() | {each["id"] for each in opened.runs() if each["status"] == "running"}
     chosen = (
         [opened.find_run(name)["id"] for name in run]
         if run

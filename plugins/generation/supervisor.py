@@ -253,6 +253,8 @@ class Generation:
                 smaller = replace(model.settings, batch_size=max(1, model.settings.batch_size // 2))
                 model = replace(model, settings=smaller)
             cause = self._generate(model, left, keys, twins, store)
+        if self.ended or self.board.enough:
+            return
         failure = Completion(cause, FinishReason.ERROR, 0, 0, "")  # never graded, reported as an error
         left_over = [keys[job.id] for batch in self._unanswered(batches) for job in batch.jobs]
         self._answer(dict.fromkeys(left_over, failure), twins, how="failed")

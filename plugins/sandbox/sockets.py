@@ -25,11 +25,11 @@ class SocketsBackend:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.most_boxes = len(self._sockets())
-        if not self.most_boxes:
+        digests = self._ask_digests()
+        if not digests:
             raise SandboxError(f"no sandbox serves at {folder}: start the service (docker/suite/compose.yaml)")
         self._in_use: set[Path] = set()
-        self.digest = self._ask_digest()
+        self.most_boxes, self.digest = len(digests), digests[0]
 
     def start(self, nonce: str) -> SocketBox:
         """A box at a socket that nobody uses; BoxError if none is free or answers."""
@@ -60,13 +60,15 @@ class SocketsBackend:
     def _sockets(self) -> list[Path]:
         return sorted(path for path in self.folder.glob("*.sock") if path.is_socket())
 
-    def _ask_digest(self) -> str:
-        try:
-            link, digest = _connect(self._sockets()[0], "digest")
-        except OSError as error:
-            raise SandboxError(f"the sandbox at {self.folder} does not answer: {error}") from None
-        link.close()
-        return digest
+    def _ask_digests(self) -> list[str]:
+        """What each box that answers is made of; a socket that nobody listens at any more is passed over."""
+        found = []
+        for path in self._sockets():
+            with contextlib.suppress(OSError):
+                link, digest = _connect(path, "digest")
+                link.close()
+                found.append(digest)
+        return found
 
 
 def _connect(path: Path, nonce: str) -> tuple[socket.socket, str]:

@@ -164,19 +164,26 @@ _FIRST = (schema_version, texts, models, runs, items, completions, records)
 
 # One entry a version, the first being version 1: what to run on a database of the version before.
 MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = (
-    (*_FIRST, text(ANSWERS_VIEW)),
+    (*_FIRST, text("DROP VIEW IF EXISTS answers"), text(ANSWERS_VIEW)),
     (run_totals, baselines, noise),
     (
         # what the viewer filters by; without a filter it pages by the primary key
-        text("CREATE INDEX records_by_verdict ON records (run_id, grader, robust_verdict, case_id)"),
-        text("CREATE INDEX records_by_model ON records (run_id, grader, model, format, robust_verdict, case_id)"),
+        text("CREATE INDEX IF NOT EXISTS records_by_verdict ON records (run_id, grader, robust_verdict, case_id)"),
         text(
-            "CREATE INDEX records_by_item ON records (run_id, grader, item_hash, format, seed, model, robust_verdict)"
+            "CREATE INDEX IF NOT EXISTS records_by_model "
+            "ON records (run_id, grader, model, format, robust_verdict, case_id)"
         ),
-        text("CREATE INDEX records_differ ON records (run_id, grader, case_id) WHERE robust_verdict <> paper_verdict"),
-        text("CREATE INDEX completions_cut_off ON completions (key) WHERE finish_reason = 'length'"),
-        text("CREATE INDEX items_by_group ON items (group_id)"),
-        text("CREATE INDEX items_by_batch ON items (batch)"),
+        text(
+            "CREATE INDEX IF NOT EXISTS records_by_item "
+            "ON records (run_id, grader, item_hash, format, seed, model, robust_verdict)"
+        ),
+        text(
+            "CREATE INDEX IF NOT EXISTS records_differ "
+            "ON records (run_id, grader, case_id) WHERE robust_verdict <> paper_verdict"
+        ),
+        text("CREATE INDEX IF NOT EXISTS completions_cut_off ON completions (key) WHERE finish_reason = 'length'"),
+        text("CREATE INDEX IF NOT EXISTS items_by_group ON items (group_id)"),
+        text("CREATE INDEX IF NOT EXISTS items_by_batch ON items (batch)"),
     ),
 )
 

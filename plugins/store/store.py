@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,9 +13,29 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, Table, create_engine, delete, event, func, insert, inspect, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    inspect,
+    make_url,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 
 from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, text_hash
 from variantbench.plugins.errors import StoreError
@@ -27,6 +49,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def shown_url(text: str) -> str:
+    """A store's URL as it may be printed and kept: without its password."""
+    try:
+        return make_url(text).render_as_string(hide_password=True) if "://" in text else text
+    except ArgumentError:
+        return text
+
+
 def store_url(text: str) -> str:
     """The database URL of what ``--store`` was given: a URL as it is, anything else as the path of a SQLite file."""
     return text if "://" in text else f"sqlite:///{Path(text).expanduser().resolve()}"
@@ -38,20 +68,34 @@ def open_store(text: str, *, create: bool = True) -> Store:
         store = _connect(store_url(text), create=create)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, OSError) as error:
         raise StoreError(
-            f"--store {text!r} is no path or URL that can be opened ({short(error)}): give a file in a folder that "
-            "you may write, or postgresql+psycopg://user:password@host/database (pip install 'variantbench[postgres]')"
+            f"--store {shown_url(text)!r} is no path or URL that can be opened ({short(error)}): give a file in a "
+            "folder that you may write, or postgresql+psycopg://user:password@host/database "
+            "(pip install 'variantbench[postgres]')"
         ) from None
     try:
-        store.migrate()
+        _migrate_in_turn(store)
     except (SQLAlchemyError, StoreError) as error:
         store.close()
         if isinstance(error, StoreError):
             raise
         raise StoreError(
-            f"store {text!r} cannot be opened ({short(error)}): check that it is a variantbench store, that you may "
-            "write it and that the disk is not full, or give another --store"
+            f"store {shown_url(text)!r} cannot be opened ({short(error)}): check that it is a variantbench store, that "
+            "you may write it and that the disk is not full, or give another --store"
         ) from None
     return store
+
+
+def _migrate_in_turn(store: Store) -> None:
+    """Migrate; where another process does so at the same time, see what is left. Each step can be taken twice."""
+    for pause in (0.2, 0.5, 1.0, 2.0, 4.0):
+        try:
+            store.migrate()
+            return
+        except (OperationalError, ProgrammingError, IntegrityError) as error:
+            if not re.search("already exists|duplicate|unique|locked|deadlock", str(error), re.IGNORECASE):
+                raise
+            time.sleep(pause)
+    store.migrate()
 
 
 def _connect(url: str, *, create: bool) -> Store:
@@ -86,7 +130,7 @@ class Store:
     """An open store. Every method is a transaction of its own."""
 
     def __init__(self, engine: Engine, url: str) -> None:
-        self.engine, self.url = engine, url
+        self.engine, self.url = engine, shown_url(url)
         dialect = postgresql if engine.dialect.name == "postgresql" else sqlite
         self._insert_new = dialect.insert
 
@@ -297,12 +341,17 @@ class Store:
                 gone["completions"] = connection.execute(unused).rowcount
         return gone
 
-    def _refuse_to_prune(self, run_ids: Sequence[str]) -> None:
+    def needed_runs(self) -> dict[str, str]:
+        """Runs that something else stands on, with what that is."""
         noise = schema.noise.c
         needed = {row["run_id"]: f"baseline {row['name']!r}" for row in self.baselines()}
         with self._reading() as connection:
             for pair in connection.execute(select(noise.first_run, noise.second_run)):
                 needed |= dict.fromkeys(pair, "a noise measurement")
+        return needed
+
+    def _refuse_to_prune(self, run_ids: Sequence[str]) -> None:
+        needed = self.needed_runs()
         for run_id in run_ids:
             if run_id in needed:
                 raise StoreError(f"run {run_id} is needed by {needed[run_id]}: it is not pruned")

@@ -84,15 +84,20 @@ class OpenAIEngine:
         with ThreadPoolExecutor(self.settings.batch_size) as pool:
             jobs = ((job, batch.id) for batch in batches for job in batch.jobs)
             running: dict[Future[Completion], str] = {}
-            try:
-                for job, batch in jobs:
-                    running[pool.submit(self._answer, job, batch)] = job.id
-                    if len(running) >= 2 * self.settings.batch_size:
-                        yield from _finished(running)
-                while running:
-                    yield from _finished(running)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+            failed: list[EngineError] = []
+            for job, batch in jobs:
+                running[pool.submit(self._answer, job, batch)] = job.id
+                if len(running) >= 2 * self.settings.batch_size:
+                    yield from _finished(running, failed)
+                if failed:
+                    break
+            while running:  # also after a failure: what was asked is paid for
+                for future in [future for future in running if failed and future.cancel()]:
+                    del running[future]
+                if running:
+                    yield from _finished(running, failed)
+        if failed:
+            raise failed[0]
 
     def _answer(self, job: Job, batch: str) -> Completion:
         started = time.perf_counter()
@@ -164,10 +169,18 @@ class IncompleteError(Exception):
     """The server answered, but not with a whole answer."""
 
 
-def _finished(running: dict[Future[Completion], str]) -> Iterator[dict[str, Completion]]:
-    """The answers that are there, as soon as there is one."""
+def _finished(running: dict[Future[Completion], str], failed: list[EngineError]) -> Iterator[dict[str, Completion]]:
+    """The answers that are there, as soon as there is one; failures are noted."""
     done, _ = wait(running, return_when=FIRST_COMPLETED)
-    yield {running.pop(future): future.result() for future in done}
+    answers = {}
+    for future in done:
+        job = running.pop(future)
+        try:
+            answers[job] = future.result()
+        except EngineError as error:
+            failed.append(error)
+    if answers:
+        yield answers
 
 
 def _read(answer: Any, prompt: Prompt) -> tuple[str, FinishReason, tuple[int, int]]:

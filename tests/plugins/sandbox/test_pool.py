@@ -61,7 +61,7 @@ class FakeBox:
 
 
 class FakeBackend:
-    name, digest, has_worked = "fake", "sha256:0", False
+    name, digest, has_worked, most_boxes = "fake", "sha256:0", False, 0
 
     def __init__(self, *, failures: int = 0, unprotected: str = "") -> None:
         self.seen: list[list[str]] = []
