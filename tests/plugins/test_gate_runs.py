@@ -132,6 +132,19 @@ def test_other_questions_are_invalid(run, baseline, options, words):
     assert result.ret == 10
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--max-new-tokens=7"], "*are asked with another decoding, such as *"),
+        (["-k", "not 0001"], "invalid: the run has 348 cases, the baseline 360 answers*"),
+    ],
+)
+def test_an_early_verdict_on_other_questions_is_invalid(run, baseline, options, words):
+    result = run("second", f"--baseline={baseline}", "--stop-early", *options, keep=0.5)
+    result.stdout.fnmatch_lines([words, "verdict: INVALID*"])
+    assert result.ret == 10
+
+
 def test_overlap_can_be_compared(run, baseline):
     result = run("second", f"--baseline={baseline}", "--allow-overlap", "-k", "0001 or 0002")
     result.stdout.fnmatch_lines(["*24 pairs*", "*left out: 336 only in the baseline, 0 only here"])
@@ -162,6 +175,7 @@ def test_limits_can_be_set(run):
         (["--baseline=tag:main"], "*no baseline 'main' in *variantbench baseline set main RUN*"),
         (["--baseline=none.jsonl"], "*no file none.jsonl: give an exported run*"),
         (["--baseline=20990101"], "*no run 20990101 in *"),
+        (["--baseline="], "*--baseline is empty: give tag:NAME*"),
         (["--stop-early"], "*--stop-early needs --baseline RUN*"),
         (["--margin=much"], "*--margin 'much' is no share: write 3pp, 3% or 0.03*"),
         (["--margin=1pp", "--tolerance=2pp"], "*--margin 1pp is not above --tolerance 2pp*"),

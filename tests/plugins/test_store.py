@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
 
+from variantbench.plugins import manifest
 from variantbench.plugins.datatypes import (
     Completion,
     Decoding,
@@ -26,6 +29,7 @@ from variantbench.plugins.report.accuracy import accuracy_of
 from variantbench.plugins.report.terminal import accuracy_lines
 from variantbench.plugins.store import open_store, schema
 from variantbench.plugins.store.rows import record_rows
+from variantbench.plugins.store.store import shown_url
 
 PROMPT = Prompt("0001-base", "gsm", "eight shots\n\n", "Q: How many?", Decoding(16))
 DONE = Completion("It is 7.\x00 \ud800 ü", FinishReason.END, 12, 5, "scripted", "b1", 0.5)
@@ -171,6 +175,34 @@ def test_two_connections_write_at_once(store, tmp_path):
         add(store if n % 2 else other, f"k{n}")
     assert len(store.completions(f"k{n}" for n in range(50))) == 50
     other.close()
+
+
+def test_many_open_a_new_store_at_once(tmp_path):
+    code = "import sys; from variantbench.plugins.store import open_store; open_store(sys.argv[1]).close()"
+    command = [sys.executable, "-c", code, str(tmp_path / "new.db")]
+    opening = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [process.communicate()[1] for process in opening] == [""] * 4
+    assert [process.returncode for process in opening] == [0] * 4
+
+
+def test_a_migration_that_was_cut_off_goes_on(store, tmp_path):
+    with store.engine.begin() as connection:
+        connection.execute(text("delete from schema_version where version > 1"))
+    with open_store(str(tmp_path / "runs.db")) as again, again.engine.connect() as connection:
+        version = connection.execute(text("select max(version) from schema_version")).scalar_one()
+    assert version == schema.CURRENT
+
+
+def test_passwords_are_not_kept():
+    assert shown_url("postgresql+psycopg://me:secret@host/db") == "postgresql+psycopg://me:***@host/db"
+    assert shown_url("some/file.db") == "some/file.db"
+    assert "secret" not in command_line_of(
+        ["--store=postgresql://me:secret@host/db", "--base-url", "http://a:secret@b/v1"]
+    )
+
+
+def command_line_of(arguments):
+    return " ".join(map(manifest._without_password, arguments))
 
 
 def test_a_full_disk_is_said(store, monkeypatch):

@@ -177,6 +177,18 @@ def test_the_budget_holds(server):
     assert len(server.asked) <= 5
 
 
+def test_what_was_paid_for_is_kept(server):
+    asked, kept = engine(server, max_requests=8), {}
+
+    def keep_all():
+        for part in asked.generate(plan_batches(jobs(20), size=8)):
+            kept.update(part)
+
+    with pytest.raises(EngineError, match="--max-requests 8"):
+        keep_all()
+    assert len(kept) == len(server.asked) == 8
+
+
 def test_the_server_identifies_its_model(server):
     assert openai.identify(server.url, "org/tiny") == {"id": "org/tiny", "object": "model", "owned_by": "us"}
     with pytest.raises(UserError, match="'other' is not served at .*: there are org/tiny"):
