@@ -21,7 +21,8 @@ Columns of repeated text are categorical. The view ``answers`` holds the same fo
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import pandas
@@ -41,6 +42,18 @@ _REPEATED = (
 )  # fmt: skip
 
 
+def _any_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have pandas keep text as Python does: pyarrow, its choice where it is installed, takes no lone surrogates."""
+
+    @wraps(function)
+    def with_python_strings(*given: Any, **named: Any) -> Any:
+        with pandas.option_context("mode.string_storage", "python"):
+            return function(*given, **named)
+
+    return with_python_strings
+
+
+@_any_text
 def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bool = False) -> Any:
     """The answers of a run, or of several, in the order of runs and cases; of the newest run if none is named.
 
@@ -59,6 +72,7 @@ def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bo
     return answers
 
 
+@_any_text
 def asked(url: str | Store, run: str | Sequence[str] | None = None) -> Any:
     """The questions of a run, or of several, one row each: ``item`` to ``target`` as in `frame`, and ``question``."""
     store, run_ids = _runs(url, run)
