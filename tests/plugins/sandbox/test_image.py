@@ -16,7 +16,13 @@ from click.testing import CliRunner
 from variantbench.plugins.cli import variantbench
 from variantbench.plugins.errors import SandboxError
 from variantbench.plugins.sandbox import bubblewrap, image, rootfs
-from variantbench.plugins.sandbox.base import RUNNER_FILES, RUNNER_FOLDER, Greeting, missing_protection
+from variantbench.plugins.sandbox.base import (
+    RUNNER_FILES,
+    RUNNER_FOLDER,
+    SERVER_FILE,
+    Greeting,
+    missing_protection,
+)
 from variantbench.plugins.sandbox.docker import DockerBackend
 
 
@@ -55,7 +61,7 @@ def test_no_path_of_the_users_is_in_it(root):
 def test_the_build_context_is_the_same_each_time():
     assert image._context().read() == image._context().read()
     with tarfile.open(fileobj=image._context()) as archive:
-        assert archive.getnames() == ["Dockerfile", *RUNNER_FILES]
+        assert archive.getnames() == ["Dockerfile", *RUNNER_FILES, SERVER_FILE]
 
 
 def test_another_runner_has_an_image_of_another_name(monkeypatch, mutant):

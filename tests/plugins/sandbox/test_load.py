@@ -32,7 +32,9 @@ def load(processes: int) -> Iterator[None]:
     """That many endless loops on one core, which everything started here shares with them."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
-    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    # each in a session of its own: some kernels give every session the same share, and a box has its own
+    burner = [sys.executable, "-c", "while True: pass"]
+    burners = [subprocess.Popen(burner, start_new_session=True) for _ in range(processes)]
     try:
         yield
     finally:
