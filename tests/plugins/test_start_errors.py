@@ -32,7 +32,10 @@ def error_line(result: pytest.RunResult) -> str:
         (["--model=gpt-4-0613"], "model gpt-4-0613 is served by its maker only"),
         (["--model=smollm2-135m", "--prompts=nonsense"], "no prompt format 'nonsense': choose from cot_after,"),
         (["--model=smollm2-135m", "--prompts=gsm,gsm"], "--prompts names a format twice"),
-        (["--model=smollm2-135m", "--engine=nonsense"], "--engine 'nonsense' is not known: choose from openai, scripted,"),
+        (
+            ["--model=smollm2-135m", "--engine=nonsense"],
+            "--engine 'nonsense' is not known: choose from openai, scripted,",
+        ),
         (["--model=smollm2-135m", "--device=cuda:7"], "--device 'cuda:7' is not on this machine: here are cpu"),
         (["--model=smollm2-135m", "--device=gpu"], "--device 'gpu' is no device name"),
         (["--model=smollm2-135m", "--dtype=float8"], "--dtype 'float8' is not known: choose from auto, float32"),
