@@ -159,7 +159,8 @@ def _change(pairs: Sequence[tuple[Row, Row]], policy: Policy) -> Change:
 def _slice(name: str, change: Change, p: float, policy: Policy) -> Slice:
     margin = policy.margin
     if margin is None:
-        margin = max(default_margin(change.clusters, change.pairs / change.clusters), 2 * policy.tolerance)
+        each = change.pairs / change.clusters
+        margin = default_margin(change.clusters, each, tolerance=policy.tolerance)
     return Slice(name, change, margin, p, decide(change, p=p, margin=margin, level=policy.level))
 
 

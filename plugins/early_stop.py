@@ -100,4 +100,4 @@ class EarlyStop:
 
 def _margin(baseline: Sequence[Row], policy: Policy) -> float:
     templates = len({(row["benchmark"], row["group_id"]) for row in baseline}) or 1
-    return max(default_margin(templates, len(baseline) / templates), 2 * policy.tolerance)
+    return default_margin(templates, len(baseline) / templates, tolerance=policy.tolerance)

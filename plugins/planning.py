@@ -38,7 +38,7 @@ def plan_lines(
     yield f"{'ready set':>20} {'default margin':>15} {'unchanged passes':>17} {'drop of the margin is seen':>27}"
     for templates, each in _OURS:
         se = planned_se(templates, each, discordance=share, spread=sd)
-        own = max(default_margin(templates, each), 2 * tolerance)
+        own = default_margin(templates, each, tolerance=tolerance)
         passes = pass_power(margin, se, templates, level=level)
         seen = regression_power(margin, se, templates, tolerance=tolerance, level=level)
         yield f"{f'{templates} x {each}':>20} {f'{100 * own:g} pp':>15} {passes:>17.0%} {seen:>27.0%}"

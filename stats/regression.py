@@ -119,14 +119,16 @@ def pairs_to_settle(change: Change, *, margin: float, tolerance: float, level: f
     return float(max(0, ceil(change.pairs * (factor - 1))))
 
 
-def default_margin(templates: int, per_template: float) -> float:
+def default_margin(templates: int, per_template: float, *, tolerance: float = 0.0) -> float:
     """The round margin next to what an unchanged model passes 4 times in 5, with so many answers.
+
+    It is twice the tolerance at least.
 
     >>> default_margin(100, 51), default_margin(108, 1)
     (0.03, 0.1)
     """
     seen = (float(norm.ppf(0.95)) + float(norm.ppf(0.8))) * planned_se(templates, per_template)
-    return min(_MARGINS, key=lambda margin: abs(np.log(margin / seen)))
+    return max(min(_MARGINS, key=lambda margin: abs(np.log(margin / seen))), 2 * tolerance)
 
 
 def planned_se(
