@@ -66,7 +66,7 @@ class Bootstrap:
             raise ValueError("no jackknife: the BCa interval needs a cluster bootstrap")
         left = self.jackknife[:, at]
         finite = left[np.isfinite(left)]
-        away = finite.mean() - finite
+        away = finite.mean() - finite if len(finite) else finite
         spread = float((away**2).sum())
         acceleration = float((away**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
         below = (np.sum(values < self.original[at]) + 0.5 * np.sum(values == self.original[at])) / len(values)
