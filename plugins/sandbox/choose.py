@@ -13,7 +13,7 @@ from variantbench.plugins.sandbox.base import Backend, Limits
 from variantbench.plugins.sandbox.pool import Pool
 
 AUTO, OFF = "auto", "off"
-SERVED = "unix:"
+SERVED = "unix:"  # followed by the folder of sockets
 UNPROTECTED = "none-run-model-code-unprotected"
 CHOICES = (AUTO, "docker", "bubblewrap", OFF, UNPROTECTED)
 NO_SANDBOX = (

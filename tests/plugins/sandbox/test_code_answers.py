@@ -212,9 +212,9 @@ def test_options_that_do_not_fit_are_named(task, message):
 
 
 def test_every_choice_but_off_has_a_backend():
-    from variantbench.plugins.sandbox.choose import _OPENERS
+    from variantbench.plugins.sandbox.choose import _OPENERS, SERVED
 
-    assert set(_OPENERS) | {"auto", "off"} == set(CHOICES)
+    assert set(_OPENERS) | {"auto", "off"} == set(CHOICES) | {SERVED.removesuffix(":")}
 
 
 # Preflight: the shots' own programs.
