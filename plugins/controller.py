@@ -24,7 +24,7 @@ from variantbench.plugins.store import Store
 if TYPE_CHECKING:
     from variantbench.plugins.early_stop import EarlyStop
 
-_RECORDS_AT_ONCE = 200
+_RECORDS_AT_ONCE = 500
 
 
 class Scheduler(Protocol):
@@ -113,7 +113,8 @@ class Controller:
             status = "stopped early"
         try:
             if status != "interrupted":
-                self.gate = judge(list(self.store.records(self.run_id)), self.baseline, self.policy, early=early)
+                rows = self.store.records(self.run_id) if self.baseline else self.store.outcomes(self.run_id)
+                self.gate = judge(list(rows), self.baseline, self.policy, early=early)
                 self.manifest["gate"] = self.gate.as_dict()
             self.store.finish_run(self.run_id, status, self.manifest)
         except StoreError as error:

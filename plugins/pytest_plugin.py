@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -153,6 +154,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if CONTROLLER in config.stash:
         config.stash[CONTROLLER].start_listening()
     config.stash[ANSWERS].submit(session.items)
+    gc.freeze()  # tens of thousands of cases live to the end: the collector need not visit them again and again
 
 
 @pytest.hookimpl(tryfirst=True)

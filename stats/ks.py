@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import ks_2samp
 
 from variantbench.stats.cells import Floats, codes
@@ -57,20 +57,22 @@ def ks_templates(
         raise ValueError("a question holds base and variant numbers: it is one or the other")
     found = ks(values[~variant], values[variant])
     level, levels = codes(values)
-    counts = np.zeros((questions, levels))
-    np.add.at(counts, (which, level), 1)
-    total = counts.sum(axis=0)
+
+    def counts(of: NDArray[np.bool_]) -> Floats:
+        return np.bincount(level[of[which]], minlength=levels).astype(np.float64)
+
+    total = counts(np.ones(questions, dtype=bool))
     rng = np.random.default_rng(seed)
-    seen = _distance(counts[base].sum(axis=0), total)
-    order = np.argsort(of_template, kind="stable")
-    starts = np.searchsorted(of_template[order], np.arange(of_template.max() + 1))
+    seen = _distance(counts(base), total)
+    starts = np.searchsorted(np.sort(of_template), np.arange(of_template.max() + 1))
     take = np.bincount(of_template, weights=base).astype(np.int64)
     at_least = 0
     for _ in range(permutations):
-        shuffled = order[np.lexsort((rng.random(questions), of_template[order]))]
+        shuffled = np.argsort(of_template + rng.random(questions))  # each template's questions, in random order
         rank = np.arange(questions) - starts[of_template[shuffled]]
-        chosen = shuffled[rank < take[of_template[shuffled]]]
-        at_least += _distance(counts[chosen].sum(axis=0), total) >= seen - 1e-12
+        chosen = np.zeros(questions, dtype=bool)
+        chosen[shuffled[rank < take[of_template[shuffled]]]] = True
+        at_least += _distance(counts(chosen), total) >= seen - 1e-12
     return KolmogorovSmirnov(found.distance, found.p, (1 + at_least) / (1 + permutations))
 
 

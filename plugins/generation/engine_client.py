@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from variantbench.plugins.datatypes import Completion, FinishReason
+from variantbench.plugins.datatypes import Completion
 from variantbench.plugins.errors import EngineError, VariantbenchError
 from variantbench.plugins.generation.plan import Batch, to_wire
 from variantbench.plugins.models.engines import EngineSettings
@@ -57,7 +57,7 @@ class EngineClient:
         self._send({"batches": [[batch.id, len(batch.jobs)] for batch in batches], "jobs": to_wire(jobs)})
         owed = {job.id for job in jobs}
         while owed:
-            answers = {job: _completion(values) for job, values in self._next()["completions"].items()}
+            answers = {job: Completion.from_dict(values) for job, values in self._next()["completions"].items()}
             owed -= answers.keys()
             yield answers
 
@@ -93,7 +93,3 @@ class EngineClient:
             text = ""
         lines = [line for line in text.splitlines() if line.strip()]
         return f"the engine process died ({how}): {lines[-1].strip() if lines else 'it left no message'}"
-
-
-def _completion(values: dict[str, Any]) -> Completion:
-    return Completion(**{**values, "finish_reason": FinishReason(values["finish_reason"])})

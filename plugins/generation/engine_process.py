@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import threading
-from dataclasses import asdict
 from itertools import islice
 from queue import Queue
 from typing import IO, Any
@@ -31,7 +30,7 @@ def main() -> None:
         _write(out, {"loaded": engine.describe()})
         while True:
             for completions in engine.generate(_batches(json.loads(lines.get()))):
-                _write(out, {"completions": {job: asdict(completion) for job, completion in completions.items()}})
+                _write(out, {"completions": {job: completion.as_dict() for job, completion in completions.items()}})
             _write(out, {"done": True})
     except VariantbenchError as error:
         _write(out, {"failed": str(error)})

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass, FinishReason
+from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass
 from variantbench.plugins.errors import EngineError, EnoughError
 from variantbench.plugins.generation.channel import Message, connect, new_address, receive, send
 from variantbench.plugins.generation.plan import Job, to_wire
@@ -54,8 +54,7 @@ class Stream:
         if job_id not in self._fetched:
             self._fetch(job_id)
         reply = self._fetched.pop(job_id)
-        values = reply["completion"]
-        return Completion(**{**values, "finish_reason": FinishReason(values["finish_reason"])}), reply["key"]
+        return Completion.from_dict(reply["completion"]), reply["key"]
 
     def _fetch(self, job_id: str) -> None:
         reply = self._ask({"ask": "answer", "id": job_id, "ahead": self.ahead})

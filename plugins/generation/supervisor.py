@@ -124,7 +124,7 @@ class Board:
 
     def _wire(self, job_id: str) -> Message:
         answer = self.answers[job_id]
-        return {"completion": asdict(answer.completion), "key": answer.key}
+        return {"completion": answer.completion.as_dict(), "key": answer.key}
 
     def wait_for_events(self, seen: int) -> list[Message]:
         """Everything that happened after the first `seen` events, as soon as there is something."""

@@ -12,6 +12,7 @@ The model's code stays as it is: the cache is handed in, and attention is replac
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,9 @@ BLOCK = 128
 # torch's CPU kernels give one, two or three rows other last bits than four or more, so never fewer are computed.
 FEWEST_ROWS = 4
 # Attention works on so many scores at once (a long prompt times many rows would not fit the processor's caches).
-_SCORES_AT_ONCE, _SCORES_AT_ONCE_ON_GPU = 1 << 22, 1 << 28
+_SCORES_AT_ONCE, _SCORES_AT_ONCE_ON_GPU = 1 << 20, 1 << 28
+# Scores are logarithms to base 2: torch's exp2 is three times as fast on a CPU as its exp.
+_LOG2_E = math.log2(math.e)
 
 
 class Pass:
@@ -164,7 +167,10 @@ def _scores_at_once(query: torch.Tensor) -> int:
 
 
 class _Scorer:
-    """Scores of some rows' queries, as rows x kv heads x share x tokens x places: `share` heads use one kv head."""
+    """Scores of some rows' queries, to base 2, as rows x kv heads x share x tokens x places.
+
+    `share` heads use one kv head.
+    """
 
     def __init__(self, query: torch.Tensor, kv_heads: int, scaling: float, softcap: float | None) -> None:
         rows, heads, self.tokens, self.size = query.shape
@@ -185,8 +191,9 @@ class _Scorer:
         return scores if hidden is None else scores.masked_fill(hidden, -torch.inf)
 
     def _capped(self, product: torch.Tensor) -> torch.Tensor:
-        scores = product.float() * self.scaling
-        return self.softcap * torch.tanh(scores / self.softcap) if self.softcap else scores
+        if not self.softcap:
+            return product.float().mul_(self.scaling * _LOG2_E)
+        return product.float().mul_(self.scaling / self.softcap).tanh_().mul_(self.softcap * _LOG2_E)
 
 
 def _merge(
@@ -197,10 +204,10 @@ def _merge(
     highest = own.amax(dim=-1, keepdim=True)
     if shared is not None:
         highest = torch.maximum(highest, shared.amax(dim=-1, keepdim=True))
-    own = (own - highest).exp_()
+    own = own.sub_(highest).exp2_()
     total = _block_sum(own)
     if shared is not None:
-        shared = (shared - highest).exp_()
+        shared = shared.sub_(highest).exp2_()
         total = total + shared.sum(dim=-1, keepdim=True)
         shared /= total
     own /= total  # before the product: float16 would overflow in it

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from variantbench.plugins.cache import cached_text
 from variantbench.plugins.report import values
 from variantbench.plugins.report.charts import draw
 from variantbench.plugins.report.tables import Figure, Report
@@ -51,5 +53,8 @@ def _library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that can stand in a page."""
     import vl_convert
 
-    bundle: Any = vl_convert.javascript_bundle()
-    return str(bundle).replace("</script", "<\\/script")
+    def bundle() -> str:
+        script: Any = vl_convert.javascript_bundle()  # takes two seconds
+        return str(script).replace("</script", "<\\/script")
+
+    return cached_text(f"vega-{version('vl-convert-python')}.js", bundle)

@@ -134,7 +134,8 @@ def _items(store: Store, hashes: Sequence[str], *, texts: bool) -> Any:
     items = pandas.DataFrame.from_records(
         [row[3:] for row in rows], columns=names, index=pandas.Index([row[0] for row in rows])
     ).rename(columns={"id": "item"})
-    items["doubtful_label"] = [label_in_doubt(json.loads(row[1])) for row in rows]
+    doubtful = {notes: label_in_doubt(json.loads(notes)) for notes in {row[1] for row in rows}}
+    items["doubtful_label"] = [doubtful[row[1]] for row in rows]
     covariates = pandas.DataFrame([json.loads(row[2]) for row in rows], index=items.index)
     return items.join(covariates.astype(float))
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 from sqlalchemy import (
     Connection,
     Engine,
+    Select,
     Table,
     create_engine,
     delete,
@@ -189,9 +190,9 @@ class Store:
                     "settings": json.dumps(
                         {**settings, "decoding": asdict(prompt.decoding), "seed": prompt.seed, "chat": prompt.chat}
                     ),
-                    "prefix_hash": text_hash(prompt.prefix),
+                    "prefix_hash": prompt.prefix_hash,
                     "suffix": prompt.suffix,
-                    **asdict(completion),
+                    **completion.as_dict(),
                     "created": now(),
                 }
                 for key, prompt, completion in completions
@@ -274,8 +275,13 @@ class Store:
     def add_records(self, run_id: str, records: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
         """Keep a run's graded answers, as `record_rows` gives them; a record that is there already stays."""
         items = {rows["item"]["hash"]: rows["item"] for rows in records}
-        self._add(schema.items, list(items.values()))
-        self._add(schema.records, [{"run_id": run_id, **rows["record"]} for rows in records])
+        with self._writing() as connection:
+            for table, rows in (
+                (schema.items, list(items.values())),
+                (schema.records, [{"run_id": run_id, **one["record"]} for one in records]),
+            ):
+                if rows:
+                    connection.execute(self._insert_new(table).on_conflict_do_nothing(), rows)
 
     def records(self, run_id: str) -> Iterator[Mapping[str, Any]]:
         """The rows that a report needs, in the order of the cases' ids: record, item and completion joined.
@@ -299,6 +305,28 @@ class Store:
             .where(schema.records.c.run_id == run_id)
             .order_by(schema.records.c.case_id)
         )
+        return self._newest_gradings(query)
+
+    def outcomes(self, run_id: str) -> Iterator[Mapping[str, Any]]:
+        """How the answers of a run ended and were judged, and nothing else of them: a row each."""
+        records, completions = schema.records.c, schema.completions.c
+        query = (
+            select(
+                records.case_id,
+                records.grader,
+                records.model,
+                records.robust_verdict,
+                records.robust_status,
+                completions.finish_reason,
+            )
+            .join(schema.completions, completions.key == records.completion_key, isouter=True)
+            .where(records.run_id == run_id)
+            .order_by(records.case_id)
+        )
+        return self._newest_gradings(query)
+
+    def _newest_gradings(self, query: Select[Any]) -> Iterator[Mapping[str, Any]]:
+        """The rows of a query ordered by case, of the newest grader each."""
         with self._reading() as connection:
             rows = connection.execute(query).mappings()
             for _, gradings in groupby(rows, key=lambda row: row["case_id"]):

@@ -7,6 +7,7 @@ that answers at once, so what is left is ours: the questions, the stream, gradin
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -47,7 +48,15 @@ def run(folder: Path, *options: str) -> tuple[float, float, float]:
         "print(json.dumps([time.perf_counter() - before, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024, status]))"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    out = subprocess.run([sys.executable, "-c", code, *command], cwd=folder, capture_output=True, text=True, check=True)
+    compiles_once = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    out = subprocess.run(
+        [sys.executable, "-c", code, *command],
+        cwd=folder,
+        env=compiles_once,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     wall, cpu, memory, status = json.loads(out.stdout)
     assert status == 0, command
     return wall, cpu, memory
@@ -64,6 +73,7 @@ def main() -> None:
             (folder / "pytest.ini").write_text("[pytest]\n")
         (ours / "model.json").write_text('{"default": "There are 9 - 2 = 7 left. The final answer is 7."}')
         model = ["--engine=scripted", f"--model={ours / 'model.json'}", "--batch-size=128"]
+        run(ours, *model, "-k", "0000")  # compiles what a first run compiles
         print(
             f"{cases:,} cases                 bare: wall, CPU      ours: wall, CPU       ratio of CPU   our peak memory"
         )

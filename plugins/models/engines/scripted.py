@@ -15,6 +15,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class ScriptedEngine:
         self._maybe_die()
         self.given += 1
         text = self._answer(job.prompt.suffix)
-        words = len(job.prompt.text.split())
+        words = _words(job.prompt.prefix) + _words(job.prompt.suffix)
         return Completion(text, FinishReason.END, words, len(text.split()), "scripted", batch.id)
 
     def _answer(self, question: str) -> str:
@@ -67,6 +68,11 @@ class ScriptedEngine:
         always = self.script.get("die_always_after")
         if always is not None and self.given >= always:
             os._exit(9)
+
+
+@lru_cache
+def _words(text: str) -> int:
+    return len(text.split())
 
 
 def load(settings: EngineSettings) -> ScriptedEngine:

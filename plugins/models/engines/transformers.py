@@ -27,7 +27,7 @@ from variantbench.plugins.models.tokens import token_ids
 
 REQUIRES = ("torch", "transformers")
 EXTRA = "transformers"
-REVISION = "1"  # part of the completions' key: raise it when answers may change
+REVISION = "2"  # part of the completions' key: raise it when answers may change
 
 # Name under which our attention stands in transformers' registry.
 _ATTENTION = "variantbench_cascade"
