@@ -28,7 +28,7 @@ class Tally:
     judged: int
 
 
-def earlier_runs(store: Store, run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def earlier_runs(store: Store, run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The newest `MOST` complete runs before this one that belong to its line, the oldest first.
 
     They hold a model of the same name, or stood for the baseline by name with which this run was compared.
@@ -69,8 +69,8 @@ def tallies(store: Store, run_id: str, *, asked_in: str) -> Iterator[Tally]:
         .order_by(*keys)
     )
     with store.engine.connect() as connection:
-        for *key, successes, judged in connection.execute(query):
-            yield Tally(*key, int(successes), int(judged))
+        for model, benchmark, form, name, successes, judged in connection.execute(query):
+            yield Tally(model, benchmark, form, name, int(successes), int(judged))
 
 
 def _models(run: Mapping[str, Any]) -> set[str]:

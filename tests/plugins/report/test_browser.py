@@ -150,6 +150,7 @@ def test_figures_can_be_read_on_a_telephone(browser, reports):
             "one.getBoundingClientRect().width / one.viewBox.baseVal.width)"
         )
         assert min(scales) > 0.95
+        assert page.locator(".words tbody tr > :last-child").first.bounding_box()["width"] > 250
         assert violations(page) == []
         keep(page, "report-telephone")
 
