@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from variantbench.plugins.errors import StoreError, UserError
 from variantbench.plugins.run_files import read_run
-from variantbench.plugins.store import Store
+from variantbench.plugins.store import Store, open_store
 
 _TAG = "tag:"
 
@@ -26,6 +27,16 @@ class StoredRun:
     def identities(self) -> dict[str, str]:
         """The identity of each of its models, by name."""
         return {model["name"]: model.get("identity", "") for model in self.run["manifest"]["models"]}
+
+
+def store_for(text: str, runs: Sequence[str]) -> Store:
+    """The store at a path or URL; an empty one, kept nowhere, where it is absent and all runs are files."""
+    try:
+        return open_store(text, create=False)
+    except StoreError:
+        if not all(Path(run).is_file() for run in runs):
+            raise
+        return open_store("sqlite://")
 
 
 def load_run(store: Store, text: str) -> StoredRun:

@@ -22,7 +22,8 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
     hardware, git = manifest.get("hardware", {}), manifest.get("git", {})
     yield f"run {run['id']}: {run['status']}, {run['records']:,} answers"
     yield f"started   {run['started']}, finished {run['finished'] or 'never'}"
-    yield f"command   {' '.join(manifest.get('command', ()))}"
+    if "command" in manifest:  # no run that was imported or simulated has one, nor what stands below
+        yield f"command   {' '.join(manifest['command'])}"
     for file in manifest.get("imported", {}).get("files", ()):
         written_by = f"{file['tool']} {file['version']}".strip()
         yield f"imported  {file['answers']:,} answers of {file['name']} ({written_by}), sha256 {file['sha256'][:12]}"
@@ -30,8 +31,10 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
         settings = model.get("settings", {})
         how = " ".join(str(settings[name]) for name in ("engine", "device", "dtype") if name in settings)
         yield f"model     {model['name']} {model.get('identity', '')[:12]} {how}".rstrip()
-    yield f"machine   {hardware.get('processor', '')} x {hardware.get('cpus', '?')}"
-    yield "versions  " + ", ".join(f"{name} {value}" for name, value in manifest.get("versions", {}).items())
+    if hardware:
+        yield f"machine   {hardware.get('processor', '')} x {hardware.get('cpus', '?')}"
+    if "versions" in manifest:
+        yield "versions  " + ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
     if git:
         yield f"git       {git['commit'][:12]} ({git['state']})"
     if manifest.get("gate", {}).get("baseline"):

@@ -35,15 +35,14 @@ def compare(
 
     Exit status 0: pass; 10: invalid; 11: regression; 12: inconclusive.
     """
-    from variantbench.plugins.baseline import load_run
+    from variantbench.plugins.baseline import load_run, store_for
     from variantbench.plugins.gate import judge, status_of, with_noise
     from variantbench.plugins.policy import Policy
     from variantbench.plugins.report.verdict import gate_lines
-    from variantbench.plugins.store import open_store
     from variantbench.plugins.validity import read_limits
 
     policy = Policy(margin, tolerance, alpha, allow_overlap=allow_overlap, limits=read_limits(limits))
-    opened = open_store(store)
+    opened = store_for(store, (before, after))
     old, new = load_run(opened, before), load_run(opened, after)
     gate = judge(new.rows, old, with_noise(policy, opened, [*new.identities.values(), *old.identities.values()]))
     click.echo(json.dumps(gate.as_dict(), indent=2) if as_json else "\n".join(gate_lines(gate)))

@@ -15,6 +15,7 @@ from variantbench.plugins.report.analysis.logic import Logic, logic
 from variantbench.plugins.report.analysis.study import Experiment, Study, study
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.frame import asked, frame
+from variantbench.plugins.store.tallies import Tally, earlier_runs, tallies
 from variantbench.stats.lme4 import Lme4MissingError
 
 
@@ -22,11 +23,14 @@ from variantbench.stats.lme4 import Lme4MissingError
 class Source:
     """Runs in the order in which they were named, their answers, and what was found in them.
 
+    ``earlier`` are runs before a single one in its line, with what they got right of its questions.
+
     ``studies`` are by benchmark and protocol, for benchmarks with base questions and variants. ``questions`` are those
     of `plugins/store/frame.py: asked`.
     """
 
     runs: tuple[Mapping[str, Any], ...]
+    earlier: tuple[tuple[Mapping[str, Any], tuple[Tally, ...]], ...]
     answers: Any
     questions: Any
     accuracy: Accuracy
@@ -73,6 +77,7 @@ def source(
     benchmarks = _with_variants(answers)
     return Source(
         runs=tuple(found),
+        earlier=_earlier(store, found[0]) if len(found) == 1 and with_doubtful_labels else (),
         answers=answers,
         questions=questions,
         accuracy=accuracy(answers, questions),
@@ -81,6 +86,10 @@ def source(
         failures={name: failures(answers, benchmark=name) for name in benchmarks},
         templates={name: templates(answers, benchmark=name) for name in benchmarks},
     )
+
+
+def _earlier(store: Store, run: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], tuple[Tally, ...]], ...]:
+    return tuple((one, tuple(tallies(store, one["id"], asked_in=run["id"]))) for one in earlier_runs(store, run))
 
 
 def _with_variants(answers: Any) -> list[str]:

@@ -8,6 +8,7 @@ from math import isfinite, isnan
 from variantbench.plugins.report.analysis.effects import VariantEffect
 from variantbench.plugins.report.analysis.study import CANONICAL, Experiment, Study
 from variantbench.stats.glmm import OWN
+from variantbench.stats.proportions import Proportion
 
 _NAME = 37
 
@@ -36,7 +37,7 @@ def _experiment_lines(experiment: Experiment) -> Iterator[str]:
         + f"{'change, 95% new templates':>27}{'odds ratio':>11}{'p':>8}{'Holm':>8}{'MDE':>6}"
     )
     for effect, adjusted in zip(experiment.effects, experiment.holm.adjusted, strict=True):
-        change = f"{_points(effect.delta.estimate)} [{_points(effect.delta.low)}, {_points(effect.delta.high)}] pp"
+        change = _change(effect.delta)
         ratio = effect.effect.odds_ratio if effect.effect else float("nan")
         seen = f"{_number(effect.detectable)}" if not effect.significant else ""
         yield (
@@ -53,12 +54,21 @@ def _experiment_lines(experiment: Experiment) -> Iterator[str]:
     pooled = experiment.pooled
     if pooled.models > 1 and pooled.test:
         yield (
-            f"  all {pooled.models} models: {pooled.drops} drop, mean {_points(pooled.delta.estimate)} "
-            f"[{_points(pooled.delta.low)}, {_points(pooled.delta.high)}] pp, exact mid-p {_p(pooled.test.p_mid)}"
+            f"  all {pooled.models} models: {pooled.drops} drop, mean {_change(pooled.delta)}, "
+            f"exact mid-p {_p(pooled.test.p_mid)}"
         )
 
 
+def _change(delta: Proportion) -> str:
+    """The change in points; in words where templates leave nothing to estimate an interval from."""
+    if isnan(delta.low):
+        return f"{_points(delta.estimate)} pp, no interval"
+    return f"{_points(delta.estimate)} [{_points(delta.low)}, {_points(delta.high)}] pp"
+
+
 def _notes(effect: VariantEffect) -> Iterator[str]:
+    if isfinite(effect.delta.estimate) and isnan(effect.delta.low):
+        yield "    no interval: templates are too few, or all changed alike; nothing says how others would"
     if effect.reason:
         yield f"    no fit: {effect.reason}"[:100]
     if effect.fit:

@@ -11,22 +11,24 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its ends. An end that is not known is nan, one that is unbounded inf."""
+    """An estimate with its ends. An end that is not known is nan, one that is unbounded inf.
+
+    One without width, of answers that are all alike, says nothing: its ends are not known.
+    """
 
     estimate: float
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        if self.low == self.high:
+            object.__setattr__(self, "low", nan)
+            object.__setattr__(self, "high", nan)
+
     @classmethod
     def of(cls, found: Any) -> Interval | None:
-        """The interval in anything that has ``estimate``, ``low`` and ``high``; None of None.
-
-        One without width, of answers that are all alike, says nothing: its ends are not known.
-        """
-        if found is None:
-            return None
-        ends = (nan, nan) if found.low == found.high else (float(found.low), float(found.high))
-        return cls(float(found.estimate), *ends)
+        """The interval in anything that has ``estimate``, ``low`` and ``high``; None of None."""
+        return None if found is None else cls(float(found.estimate), float(found.low), float(found.high))
 
 
 Cell = str | int | float | bool | Interval | None

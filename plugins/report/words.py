@@ -37,7 +37,7 @@ def variant_words(effect: VariantEffect, holm: float, numbers: NumberEffect | No
     change = effect.delta
     moved = "drop" if change.estimate < 0 else "rise" if change.estimate > 0 else "change"
     words = f"{moved} {100 * abs(change.estimate):.1f} pp"
-    if isfinite(change.low) and change.low < change.high:
+    if isfinite(change.low):
         ends = sorted(100 * value * (-1 if change.estimate < 0 else 1) for value in (change.low, change.high))
         words += f", 95% {ends[0]:.1f} to {ends[1]:.1f}"
     if effect.effect is None or isnan(effect.p):

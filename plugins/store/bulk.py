@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
-from variantbench.plugins.store.store import Store, insert_new, now, short
+from variantbench.plugins.store.store import Store, insert_new, look_at_data, now, short
 from variantbench.plugins.store.types import AnyText, stored
 
 _CACHE_KB = 256_000
@@ -55,6 +55,7 @@ class BulkWriter:
         runs = schema.runs
         self._connection.execute(update(runs).where(runs.c.id == run_id).values(finished=now(), manifest=manifest))
         self._connection.execute(insert(schema.run_totals).values(run_id=run_id, answers=answers))
+        look_at_data(self._connection)
 
     def _statement(self, table: Table) -> tuple[str, bool, list[str], list[int]]:
         if table.name not in self._statements:

@@ -1,17 +1,19 @@
-"""Pages of a store's answers, for the viewer: filtered, in the order of case ids, none of them slow in a large store.
+"""Pages of a store's answers, for the viewer: filtered, none of them slow in a large store.
 
-Pages go from a case id on, never by counting rows. SQLite and PostgreSQL find the rows by the indexes of the schema's
-third version.
+Answers come by model, format and case id. Pages go on from a case, never by counting rows; which rows are on a page is
+found in the indexes alone, of the schema's fourth version, and the texts of these rows are read afterwards.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, false, func, select
+from sqlalchemy import BinaryExpression, ColumnElement, Select, and_, func, literal_column, select, tuple_
 from sqlalchemy.sql.selectable import FromClause
 
+from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
 from variantbench.plugins.store.store import Store
 
@@ -21,10 +23,15 @@ _SNIPPET = 140
 _FEW = 500
 
 _R, _I, _C = schema.records.c, schema.items.c, schema.completions.c
+_ORDER = (_R.model, _R.format, _R.case_id)
 _LISTED = (
     _R.case_id, _R.model, _R.format, _R.seed, _R.robust_verdict, _R.robust_value, _R.paper_verdict,
     _I.id.label("item"), _I.target, _C.finish_reason, func.substr(_C.text, 1, _SNIPPET).label("start"),
 )  # fmt: skip
+
+# Cut-off answers, where there are many: by case for a page, which needs but a few; by key for counting them
+_CUT_OFF = select(_C.key).where(_C.finish_reason == literal_column("'length'"))  # as in the index
+_WAS_CUT_OFF = _CUT_OFF.where(_C.key == _R.completion_key).correlate(schema.records).exists()
 
 
 class Pages:
@@ -35,13 +42,10 @@ class Pages:
 
     def choices(self, run_id: str) -> dict[str, list[str]]:
         """The models and formats of a run."""
-        grader = self.grader(run_id)
-        query = select(_R.model, _R.format).where(_R.run_id == run_id, _R.grader == grader).distinct()
-        rows = self._rows(query)
-        return {
-            "models": list(dict.fromkeys(row["model"] for row in rows)),
-            "formats": list(dict.fromkeys(row["format"] for row in rows)),
-        }
+        of_run = (_R.run_id == run_id, _R.grader == self.grader(run_id))
+        models = self._distinct(_R.model, *of_run)
+        formats = [form for model in models for form in self._distinct(_R.format, *of_run, _R.model == model)]
+        return {"models": models, "formats": sorted(set(formats))}
 
     def batches(self, run_id: str) -> list[str]:
         """The batches of a run."""
@@ -50,19 +54,17 @@ class Pages:
         return [batch for batch in found if self._rows(self._cases(run_id, self.where(batch=batch)).limit(1))]
 
     def answers(self, run_id: str, where: Sequence[ColumnElement[bool]], *, after: str, before: str) -> list[Any]:
-        """At most `PAGE` + 1 answers behind the case ``after``, or before ``before``; in the order of case ids."""
-        cases = self._cases(run_id, where)
-        if before:
-            cases = cases.where(_R.case_id < before).order_by(_R.case_id.desc())
-        else:
-            cases = (cases.where(_R.case_id > after) if after else cases).order_by(_R.case_id)
-        found = [row["case_id"] for row in self._rows(cases.limit(PAGE + 1))]
+        """At most `PAGE` + 1 answers behind the case ``after``, or before ``before``."""
+        cases = self._beside(run_id, where, before or after, back=bool(before)).limit(PAGE + 1)
+        found = [row["case_id"] for row in self._rows(cases)]
         query = select(*_LISTED).select_from(_joined()).where(_R.run_id == run_id, _R.grader == self.grader(run_id))
-        return self._rows(query.where(_R.case_id.in_(found)).order_by(_R.case_id))
+        rows = {row["case_id"]: row for row in self._rows(query.where(_R.case_id.in_(found)))}
+        return [rows[case] for case in (reversed(found) if before else found)]
 
     def count(self, run_id: str, where: Sequence[ColumnElement[bool]]) -> int:
         """How many there are, counted up to one more than `COUNTED`."""
-        some = self._cases(run_id, where).limit(COUNTED + 1).subquery()
+        of_key = [_R.completion_key.in_(_CUT_OFF) if one is _WAS_CUT_OFF else one for one in where]
+        some = self._cases(run_id, of_key).limit(COUNTED + 1).subquery()
         with self.store.engine.connect() as connection:
             return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
@@ -85,12 +87,7 @@ class Pages:
 
     def neighbour(self, run_id: str, where: Sequence[ColumnElement[bool]], case_id: str, *, back: bool) -> str | None:
         """The case before or behind that one under the same filters."""
-        query = self._cases(run_id, where)
-        if back:
-            query = query.where(_R.case_id < case_id).order_by(_R.case_id.desc())
-        else:
-            query = query.where(_R.case_id > case_id).order_by(_R.case_id)
-        rows = self._rows(query.limit(1))
+        rows = self._rows(self._beside(run_id, where, case_id, back=back).limit(1))
         return rows[0]["case_id"] if rows else None
 
     def elsewhere(self, run_id: str, item_hash: str) -> list[Any]:
@@ -101,28 +98,41 @@ class Pages:
 
     def pairs(
         self, runs: tuple[str, str], models: tuple[str, str], form: str, flip: str, after: str
-    ) -> tuple[list[Any], int]:
-        """Two runs' answers to the same questions, and how many such pairs there are (counted up to a limit)."""
+    ) -> tuple[list[tuple[Any, Any]], int]:
+        """Two runs' answers to the same questions behind the case ``after``, by format and case, at most `PAGE` + 1.
+
+        Also how many such pairs there are, counted up to one more than `COUNTED`.
+        """
         one, two = schema.records.alias("one"), schema.records.alias("two")
         same = and_(two.c.item_hash == one.c.item_hash, two.c.format == one.c.format, two.c.seed == one.c.seed)
-        query = select(one.c.case_id).join_from(one, two, same)
-        for side, run, model in zip((one, two), runs, models, strict=True):
-            query = query.where(side.c.run_id == run, side.c.grader == self.grader(run), side.c.model == model)
+        query = select(one.c.format, one.c.case_id, two.c.case_id.label("second_case")).join_from(one, two, same)
+        graders = [self.grader(run) for run in runs]
+        for side, run, grader, model in zip((one, two), runs, graders, models, strict=True):
+            query = query.where(side.c.run_id == run, side.c.grader == grader, side.c.model == model)
         query = query.where(*_flipped(one, two, flip), *([one.c.format == form] if form else []))
-        counted = query.limit(COUNTED + 1).subquery()
-        with self.store.engine.connect() as connection:
-            count = int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
-        page = (
-            query.join(schema.items, _I.hash == one.c.item_hash)
-            .with_only_columns(
-                one.c.case_id, two.c.case_id.label("second_case"), one.c.format, one.c.seed, _I.id.label("item"),
-                _I.target, one.c.robust_verdict.label("before"), two.c.robust_verdict.label("now"),
-                one.c.robust_value.label("value_before"), two.c.robust_value.label("value_now"),
-            )
+        behind = ("", "") if not after else (self._place(runs[0], after)["format"], after)
+        some = self._tuples(query.limit(COUNTED + 1))
+        if len(some) <= COUNTED:
+            page = sorted(pair for pair in some if pair[:2] > behind)[: PAGE + 1]
+        else:  # so many that a page of them is soon found in order
+            order = (one.c.format, one.c.case_id)
+            page = self._tuples(query.where(tuple_(*order) > tuple_(*behind)).order_by(*order).limit(PAGE + 1))
+        return self._side_by_side(runs, graders, page), len(some)
+
+    def _side_by_side(
+        self, runs: Sequence[str], graders: Sequence[str], pairs: Sequence[tuple[str, ...]]
+    ) -> list[tuple[Any, Any]]:
+        """What a page shows of pairs of cases, in their order."""
+        columns = (
+            _R.case_id, _R.format, _R.seed, _R.robust_verdict.label("verdict"), _R.robust_value.label("value"),
+            _I.id.label("item"), _I.target,
         )  # fmt: skip
-        if after:
-            page = page.where(one.c.case_id > after)
-        return self._rows(page.order_by(one.c.case_id).limit(PAGE + 1)), count
+        sides = []
+        for place, (run, grader) in enumerate(zip(runs, graders, strict=True), start=1):
+            query = select(*columns).join_from(schema.records, schema.items, _I.hash == _R.item_hash)
+            query = query.where(_R.run_id == run, _R.grader == grader, _R.case_id.in_([pair[place] for pair in pairs]))
+            sides.append({row["case_id"]: row for row in self._rows(query)})
+        return [(sides[0][first], sides[1][second]) for _, first, second in pairs]
 
     def where(
         self, *, model: str = "", form: str = "", outcome: str = "", template: str = "", batch: str = ""
@@ -134,7 +144,8 @@ class Pages:
         if form:
             found.append(_R.format == form)
         if outcome == "cut_off":
-            found.append(self._among(_R.completion_key, select(_C.key).where(_C.finish_reason == "length")))
+            few = self._few(_CUT_OFF)
+            found.append(_WAS_CUT_OFF if few is None else _R.completion_key.in_(few))
         elif outcome == "grades_differ":
             found.append(_R.robust_verdict != _R.paper_verdict)
         elif outcome:
@@ -147,31 +158,63 @@ class Pages:
 
     def grader(self, run_id: str) -> str:
         """The newest grader of a run's answers; '' if there is none."""
-        newest, last = "", ""
-        while True:
-            query = select(func.min(_R.grader)).where(_R.run_id == run_id, _R.grader > last)
-            with self.store.engine.connect() as connection:
-                following = connection.execute(query).scalar()
-            if following is None:
-                return newest
-            last = following
-            newest = max(newest, following, key=lambda grader: (len(grader), grader))
+        found = self._distinct(_R.grader, _R.run_id == run_id)
+        return max(found, key=lambda grader: (len(grader), grader), default="")
+
+    def _distinct(self, column: ColumnElement[str], *where: ColumnElement[bool]) -> list[str]:
+        """The values of a column, each found by a look into an index behind the one before."""
+        value = select(func.min(column).label("value")).where(*where).cte(recursive=True)
+        behind = select(func.min(column)).where(*where, column > value.c.value).scalar_subquery()
+        value = value.union_all(select(behind).where(value.c.value.is_not(None)))
+        return [row["value"] for row in self._rows(select(value.c.value).where(value.c.value.is_not(None)))]
 
     def _among(self, column: ColumnElement[Any], query: Select[Any]) -> ColumnElement[bool]:
         """That the column is among what the query finds: where that is little, by name, so that it is looked up."""
+        few = self._few(query)
+        return column.in_(query if few is None else few)
+
+    def _few(self, query: Select[Any]) -> list[Any] | None:
+        """What the query finds, None if that is much."""
         with self.store.engine.connect() as connection:
             few = list(connection.execute(query.limit(_FEW + 1)).scalars())
-        if not few:
-            return false()
-        return column.in_(few if len(few) <= _FEW else query)
+        return few if len(few) <= _FEW else None
 
     def _cases(self, run_id: str, where: Sequence[ColumnElement[bool]]) -> Select[Any]:
         """The case ids, from the one table that all filters speak of."""
         return select(_R.case_id).where(_R.run_id == run_id, _R.grader == self.grader(run_id), *where)
 
+    def _beside(self, run_id: str, where: Sequence[ColumnElement[bool]], case_id: str, *, back: bool) -> Select[Any]:
+        """The cases behind that one, or before it, the nearest first; all from the start if it is ''."""
+        cases = self._cases(run_id, where).order_by(*(column.desc() if back else column for column in _ORDER))
+        if not case_id:
+            return cases
+        place = self._place(run_id, case_id)
+        left = [column for column in _ORDER if not _fixed(column, where)]  # SQLite would take a worse index for all
+        here, there = tuple_(*left), tuple_(*(place[column.key] for column in left))
+        return cases.where(here < there if back else here > there)
+
+    def _place(self, run_id: str, case_id: str) -> Mapping[str, str]:
+        """Where a case stands in the order; StoreError if the run has none such."""
+        rows = self._rows(self._cases(run_id, [_R.case_id == case_id]).with_only_columns(*_ORDER))
+        if not rows:
+            raise StoreError(f"no answer to {case_id[:120]!r} in run {run_id}: start from the first page")
+        place: Mapping[str, str] = rows[0]
+        return place
+
+    def _tuples(self, query: Select[Any]) -> list[tuple[str, ...]]:
+        with self.store.engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(query)]
+
     def _rows(self, query: Select[Any]) -> list[Any]:
         with self.store.engine.connect() as connection:
             return list(connection.execute(query).mappings())
+
+
+def _fixed(column: ColumnElement[Any], where: Sequence[ColumnElement[bool]]) -> bool:
+    """Whether a condition leaves the column one value."""
+    return any(
+        isinstance(one, BinaryExpression) and one.operator is operator.eq and one.left is column for one in where
+    )
 
 
 def _joined() -> FromClause:

@@ -113,7 +113,7 @@ records = Table(
     Column("robust_method", Text, nullable=False),
     Column("robust_reason", AnyText, nullable=False),
     Column("execution", Text),  # JSON: how the program ended, null for answers in prose
-    Index("records_completion", "completion_key"),
+    Index("records_completion", "completion_key"),  # until the fourth version
 )
 
 ANSWERS_VIEW = """
@@ -184,6 +184,34 @@ MIGRATIONS: tuple[tuple[Table | TextClause, ...], ...] = (
         text("CREATE INDEX IF NOT EXISTS completions_cut_off ON completions (key) WHERE finish_reason = 'length'"),
         text("CREATE INDEX IF NOT EXISTS items_by_group ON items (group_id)"),
         text("CREATE INDEX IF NOT EXISTS items_by_batch ON items (batch)"),
+    ),
+    (
+        # the viewer pages by model, format and case id; whatever it filters by, an index has its rows in that order
+        text("DROP INDEX IF EXISTS records_by_verdict"),
+        text("DROP INDEX IF EXISTS records_by_model"),
+        text("DROP INDEX IF EXISTS records_by_item"),
+        text("DROP INDEX IF EXISTS records_differ"),
+        text(
+            "CREATE INDEX IF NOT EXISTS records_in_order "
+            "ON records (run_id, grader, model, format, case_id, robust_verdict)"
+        ),
+        text(
+            "CREATE INDEX IF NOT EXISTS records_of_verdict "
+            "ON records (run_id, grader, robust_verdict, model, format, case_id)"
+        ),
+        text("CREATE INDEX IF NOT EXISTS records_of_item ON records (run_id, grader, item_hash, case_id)"),
+        text("DROP INDEX IF EXISTS records_completion"),
+        text("CREATE INDEX IF NOT EXISTS records_of_completion ON records (completion_key, run_id, grader)"),
+        text(
+            "CREATE INDEX IF NOT EXISTS records_graded_apart "
+            "ON records (run_id, grader, model, format, case_id) WHERE robust_verdict <> paper_verdict"
+        ),
+        # the same question in two runs
+        text(
+            "CREATE INDEX IF NOT EXISTS records_in_pairs "
+            "ON records (run_id, grader, model, format, item_hash, seed, robust_verdict, case_id)"
+        ),
+        *(text(f"ANALYZE {table}") for table in ("records", "completions", "items")),
     ),
 )
 

@@ -122,6 +122,14 @@ def insert_new(dialect: str, table: Table) -> Any:
     return module.insert(table).on_conflict_do_nothing()
 
 
+def look_at_data(connection: Connection) -> None:
+    """Have the database look at samples of what it holds: else it guesses which index is the good one, and badly."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA analysis_limit=400")  # or it would read everything
+    for table in (schema.records, schema.completions, schema.items):
+        connection.exec_driver_sql(f"ANALYZE {table.name}")
+
+
 def short(error: BaseException) -> str:
     """What the database says, in one line."""
     return str(getattr(error, "orig", None) or error).splitlines()[0]
@@ -237,6 +245,7 @@ class Store:
             connection.execute(
                 insert(schema.run_totals).values(run_id=run_id, answers=self._count_answers(connection, run_id))
             )
+            look_at_data(connection)
 
     def runs(self, beginning: str = "") -> list[dict[str, Any]]:
         """Every run whose id begins so, newest first, with its number of answers as ``records``."""

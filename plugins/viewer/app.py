@@ -179,7 +179,7 @@ class _Viewer:
             formats=choices[0]["formats"],
             count=count,
             counted=COUNTED,
-            on=asked.query(after=found[PAGE - 1]["case_id"]) if len(found) > PAGE else "",
+            on=asked.query(after=found[PAGE - 1][0]["case_id"]) if len(found) > PAGE else "",
         )
 
     def pair(self, request: Request) -> Response:

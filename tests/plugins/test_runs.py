@@ -53,6 +53,32 @@ def test_a_run_is_shown(store):
     assert json.loads(invoke("runs", "show", "--json").output)["records"] == 12
 
 
+def test_a_run_is_shown_without_lines_that_say_nothing(store):
+    store.start_run("99990101-imported", {"models": [{"name": "some-model"}]})
+    lines = invoke("runs", "show", "9999").output.splitlines()
+    assert [line.split()[0] for line in lines] == ["run", "started", "model"]
+
+
+@pytest.mark.parametrize(
+    "command", [("compare", "a", "b"), ("report",), ("view",), ("runs",), ("runs", "show"), ("baseline", "list")]
+)
+def test_looking_at_a_store_that_is_not_there_makes_none(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*command)
+    assert isinstance(done.exception, StoreError)
+    assert "run a benchmark first" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_exported_runs_are_compared_without_a_store(store, tmp_path, monkeypatch):
+    for number, run in enumerate(store.runs()):
+        export_run(store, run["id"], tmp_path / f"{number}.jsonl")
+    monkeypatch.chdir(tmp_path)
+    done = invoke("compare", "0.jsonl", "1.jsonl", "--json")
+    assert json.loads(done.output)["outcome"], done.output
+    assert not (tmp_path / ".variantbench").exists()
+
+
 @pytest.mark.parametrize("name", ["run.jsonl", "run.jsonl.gz"])
 def test_an_exported_run_is_a_baseline(store, tmp_path, name):
     run_id = store.find_run()["id"]

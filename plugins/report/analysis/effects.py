@@ -161,12 +161,17 @@ def delta(part: Part) -> Proportion:
 
 
 def mean_with_t(differences: Floats) -> Proportion:
-    """The mean of templates' differences with its t interval; nan where there are too few."""
+    """The mean of templates' differences with its t interval, within what shares can differ by.
+
+    Its ends are nan where there is nothing to estimate them from: of one template, or where all differ alike.
+    """
     if len(differences) < 2:
         return Proportion(float(differences.mean()) if len(differences) else nan, nan, nan)
     mean, se = float(differences.mean()), float(differences.std(ddof=1) / sqrt(len(differences)))
     half = float(t.ppf(0.975, len(differences) - 1)) * se
-    return Proportion(mean, mean - half, mean + half)
+    if half == 0:
+        return Proportion(mean, nan, nan)
+    return Proportion(mean, max(-1.0, mean - half), min(1.0, mean + half))
 
 
 def _fit(part: Part, covariates: ArrayLike, names: list[str], backend: Backend, method: str) -> GlmmFit:

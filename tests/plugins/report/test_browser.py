@@ -43,7 +43,7 @@ def address(stored):
 @contextmanager
 def page_of(browser, **options):
     """A page; what it says on the console, and whatever it asks of the network, fails the test."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900}, **options)
+    context = browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **options})
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -124,7 +124,50 @@ def test_a_report_prints_with_its_figures(browser, reports):
         page.emulate_media(media="print")
         assert not page.locator("nav").first.is_visible()
         assert page.locator(".chart svg").first.is_visible()
+        page.set_viewport_size({"width": 1032, "height": 703})  # what A4 on its side leaves between its margins
+        page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
+        assert _beyond(page, "table, .chart svg, pre") == []
         keep(page, "report-printed")
+
+
+def _beyond(page, kinds: str) -> list[str]:
+    """What reaches beyond the right edge: cut off where it is printed."""
+    return page.evaluate(
+        """kinds => [...document.querySelectorAll(kinds)]
+            .filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+            .map(one => one.outerHTML.slice(0, 120))""",
+        kinds,
+    )
+
+
+def test_figures_can_be_read_on_a_telephone(browser, reports):
+    with page_of(browser, viewport={"width": 390, "height": 800}) as page:
+        page.goto(reports["study"])
+        drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        scales = page.evaluate(
+            "[...document.querySelectorAll('.chart svg')].map(one => "
+            "one.getBoundingClientRect().width / one.viewBox.baseVal.width)"
+        )
+        assert min(scales) > 0.95
+        assert page.locator(".words tbody tr > :last-child").first.bounding_box()["width"] > 250
+        assert violations(page) == []
+        keep(page, "report-telephone")
+
+
+def test_writing_from_right_to_left_turns_nothing_else_round(browser, address, stored):
+    with page_of(browser) as page:
+        page.goto(f"{address}answers?run={stored.hostile}&template=rtl")
+        cells = page.locator("tbody tr").first.locator("td")
+        places = [cell.bounding_box()["x"] for cell in cells.all()]
+        assert places == sorted(places)
+        assert page.evaluate("getComputedStyle(document.querySelector('td bdi')).unicodeBidi") == "isolate"
+        page.locator("tbody a").first.click()
+        page.wait_for_load_state("load")
+        assert page.evaluate("getComputedStyle(document.body).direction") == "ltr"
+        for cell in page.get_by_role("region", name="Grades, table").locator("td").all():
+            assert cell.evaluate("cell => getComputedStyle(cell).unicodeBidi") == "isolate"
+        keep(page, "viewer-rtl-list")
 
 
 def test_a_report_of_hostile_answers_runs_none_of_them(browser, reports):

@@ -11,9 +11,13 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import text as sql
 
+from variantbench.benchmarks.gsm import load_items
+from variantbench.benchmarks.logic import load_items as load_logic_items
 from variantbench.plugins.cli import variantbench
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.published import LogicRow, VariantRow
 from variantbench.plugins.report.analysis.answers import Protocol
 from variantbench.plugins.report.build import build_report, report_of
 from variantbench.plugins.report.charts import draw
@@ -25,7 +29,9 @@ from variantbench.plugins.report.tables import Chart, Column, Interval, Kind, ta
 from variantbench.plugins.report.terminal import finding_lines, terminal_lines
 from variantbench.plugins.report.values import number, shown
 from variantbench.plugins.report.visible import visible
-from variantbench.plugins.store import open_store
+from variantbench.plugins.simulate import simulate
+from variantbench.plugins.store import open_store, schema
+from variantbench.plugins.store.tallies import tallies
 
 
 @pytest.fixture(scope="module")
@@ -254,3 +260,119 @@ def test_the_command_writes_what_it_says(stored, tmp_path):
         run("--format", "csv")
     with pytest.raises(UserError, match="cannot be written"):
         run(stored.before, "--format", "json", "-o", "/proc/nowhere/r.json")
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory):
+    """Reports of models that are right everywhere, and of one that two templates say little about."""
+    gsm, logic = load_items(sample=12, variants_per_template=3), load_logic_items()
+    rows = [VariantRow(name, form, 1.0, 1.0, 0.0) for name in "ab" for form in ("gsm", "simple_nl")]
+    batches = [LogicRow(name, "zero_shot", batch, 1.0) for name in "ab" for batch in ("Q1", "Q2")]
+    few = load_items(sample=2, variants_per_template=2)
+    with open_store(str(tmp_path_factory.mktemp("alike") / "runs.db")) as opened:
+        every = simulate(opened, [*rows, *batches], gsm=gsm, logic=logic, seed=1)
+        little = simulate(opened, [VariantRow("c", "gsm", 0.5, 0.5, 0.0)], gsm=few, seed=3)
+        sources = source(opened, every), source(opened, little)
+        yield [(found, report_of(opened, found)) for found in sources]
+
+
+def test_no_interval_is_without_width_in_any_form(alike):
+    found, report = alike[0]
+    texts = [
+        "\n".join(terminal_lines(found, report)),
+        *(render(report, form) for form in ("html", "markdown", "latex")),
+    ]
+    for text in texts:
+        text = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+        assert not re.search(r"\[([-−+0-9.]+), \1\]", text)
+        assert not re.search(r"95% ([0-9.]+) to \1", text)
+    assert "+0.0 pp, no interval" in texts[0]
+    assert "nothing says how others would" in texts[0]
+    assert "100.0% right, 95% 96.6 to 100.0" in re.sub(r"\s+", " ", texts[0])
+    for one in report.tables():
+        for row in one.records():
+            for name in row:
+                if f"{name}_low" in row and row[f"{name}_low"] is not None:
+                    assert row[f"{name}_low"] < row[f"{name}_high"], (one.name, name)
+
+
+def test_answers_that_are_all_alike_show_no_equivalence(alike):
+    found, _ = alike[0]
+    [pair] = [pair for between in found.logic[Protocol.ROBUST].between for pair in between.pairs]
+    assert pair.clustered.se == 0
+    assert (pair.difference.low, pair.difference.high) == (-1.0, 1.0)
+    assert pair.shown.shown == "undecided"
+
+
+def test_a_change_of_shares_lies_within_all_of_them(alike):
+    found, report = alike[1]
+    for row in rows(report, "variant_effect"):
+        assert row["change_low"] is None or row["change_low"] >= -1
+        assert row["change_high"] is None or row["change_high"] <= 1
+    ends = [float(end) for line in terminal_lines(found, report) for end in re.findall(r"[-+]\d+\.\d", line)]
+    assert max(map(abs, ends)) <= 100
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory):
+    """Three runs of one model, the first of fewer questions, beside a run of another model; and the store."""
+    few, all_items = load_items(sample=6, variants_per_template=4), load_items(sample=12, variants_per_template=4)
+    with open_store(str(tmp_path_factory.mktemp("line") / "runs.db")) as opened:
+        runs = [
+            simulate(opened, [VariantRow(name, "gsm", share, share - 0.1, -0.5)], gsm=gsm, seed=seed)
+            for seed, (name, share, gsm) in enumerate(
+                [("m", 0.9, few), ("other", 0.5, all_items), ("m", 0.7, all_items), ("m", 0.6, all_items)]
+            )
+        ]
+        yield opened, runs
+
+
+def test_a_single_run_shows_earlier_runs_of_its_model_at_the_same_questions(line):
+    opened, runs = line
+    now = {row["item_hash"] for row in opened.records(runs[3])}
+    shown_rows = [row for row in rows(build_report(opened, runs[3]), "history") if row["part"] == "variants"]
+    assert [row["run"] for row in shown_rows] == [runs[0], runs[2], runs[3]]
+    for row in shown_rows:
+        verdicts = [
+            r["robust_verdict"] == "correct"
+            for r in opened.records(row["run"])
+            if r["variant"] > 0 and r["item_hash"] in now
+        ]
+        assert row["judged"] == len(verdicts) > 0
+        assert row["accuracy"] == pytest.approx(sum(verdicts) / len(verdicts))
+    assert [row["run"] for row in rows(build_report(opened, runs[2]), "history") if row["part"] == "base"] == [
+        runs[0],
+        runs[2],
+    ]
+
+
+def test_the_first_run_of_a_model_has_no_history(line):
+    opened, runs = line
+    for run in runs[:2]:
+        assert not [one for one in build_report(opened, run).tables() if one.name == "history"]
+
+
+def test_a_run_shows_the_baseline_that_it_was_compared_with(line):
+    opened, runs = line
+    opened.set_baseline("main", runs[1], why="test", set_by="")
+    run = opened.find_run(runs[3])
+    manifest = {**run["manifest"], "gate": {"baseline": "tag:main", "outcome": "pass", "comparisons": [], "faults": []}}
+    opened.finish_run(runs[3], "complete", manifest)
+    history = rows(build_report(opened, runs[3]), "history")
+    opened.finish_run(runs[3], "complete", run["manifest"])
+    assert [row["run"] for row in history if row["part"] == "base"] == runs
+
+
+def test_the_newest_grades_count_in_the_history(line):
+    opened, runs = line
+    before = [one for one in tallies(opened, runs[0], asked_in=runs[0]) if one.part == "base"]
+    with opened.engine.begin() as connection:
+        columns = ", ".join(column.name for column in schema.records.c)
+        chosen = columns.replace("grader", "'99'", 1).replace("robust_verdict", "'incorrect'", 1)
+        where = f"where run_id = '{runs[0]}' and grader <> '99'"
+        connection.execute(sql(f"insert into records ({columns}) select {chosen} from records {where}"))
+    after = [one for one in tallies(opened, runs[0], asked_in=runs[0]) if one.part == "base"]
+    with opened.engine.begin() as connection:
+        connection.execute(sql("delete from records where grader = '99'"))
+    assert before[0].right > 0 == after[0].right
+    assert before[0].judged == after[0].judged
