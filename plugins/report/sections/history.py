@@ -8,14 +8,19 @@ from variantbench.plugins.report.tables import Cell, Chart, Column, Figure, Inte
 
 
 def section(found: Source) -> Section | None:
-    """Nothing of a single run. Where every run holds one model, all runs are one line, whatever their models' names."""
-    if len(found.runs) < 2:
+    """Nothing of a single run. Where every run holds one model, all runs are one line, whatever their models' names.
+
+    Shards of the same are one run.
+    """
+    wholes = found.wholes
+    if len(wholes) < 2:
         return None
     rows: list[list[Cell]] = []
-    names = [[model["name"] for model in run["manifest"].get("models", ())] for run in found.runs]
+    names = [[model["name"] for model in run["manifest"].get("models", ())] for run, *_ in wholes]
     one_line = all(len(some) == 1 for some in names)
-    for place, (run, models) in enumerate(zip(found.runs, names, strict=True)):
-        own = found.answers[found.answers["run_id"] == run["id"]]
+    for place, (whole, models) in enumerate(zip(wholes, names, strict=True)):
+        run = whole[0]
+        own = found.answers[found.answers["run_id"].isin([one["id"] for one in whole])]
         for line in accuracy(own, found.questions).lines:
             name = line.model.removesuffix(f" ({run['id']})")
             step = f"{place + 1}: {models[0]}" if one_line else f"{place + 1}: {run['id']}"
@@ -54,7 +59,7 @@ def section(found: Source) -> Section | None:
                 Chart.HISTORY,
                 data,
                 "Accuracy with Wilson's interval; runs from left to right.",
-                f"{len(found.runs)} runs, from {found.runs[0]['id']} to {found.runs[-1]['id']}.",
+                f"{len(wholes)} runs, from {wholes[0][0]['id']} to {wholes[-1][0]['id']}.",
             ),
         ),
     )
