@@ -102,7 +102,10 @@ def _served_spec(name: str) -> ModelSpec:
 
 
 def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
-    said = find_engine(run.engine).identify(run.base_url, spec.path)
+    engine = find_engine(run.engine)
+    said = engine.identify(run.base_url, spec.path)
+    chat = run.chat_template == "model" if spec.chat is None else spec.chat
+    sampling = engine.settle(run.base_url, spec.path, chat=chat)
     settings = EngineSettings(
         engine=run.engine,
         model=spec.name,
@@ -112,6 +115,7 @@ def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
         batch_size=run.batch_size or _BATCH_ON_CPU,
         base_url=run.base_url,
         max_requests=run.max_requests,
+        arguments=sampling,
     )
     return ModelTask(
         name=spec.name,
@@ -120,10 +124,16 @@ def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
             **spec.as_dict(),
             "served": said,
             "base_url": run.base_url,
-            "chat": run.chat_template == "model" if spec.chat is None else spec.chat,
+            "sampling": sampling,
+            "chat": chat,
         },
         settings=settings,
-        key_settings={"engine": engine_version(run.engine), "device": "server", "dtype": "server"},
+        key_settings={
+            "engine": engine_version(run.engine),
+            "device": "server",
+            "dtype": "server",
+            "arguments": sampling,
+        },
     )
 
 

@@ -100,3 +100,37 @@ def suite(pytester: pytest.Pytester, benchmark_text: str) -> Callable[..., pytes
         return pytester.runpytest_subprocess(*options, *arguments)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a two-layer model whose tokens are bytes; its answers differ from prompt to prompt."""
+    torch = pytest.importorskip("torch", reason="needs torch")
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    letters = ["<pad>", "<eos>", "<bos>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    inner = Tokenizer(models.BPE(vocab={letter: n for n, letter in enumerate(letters)}, merges=[]))
+    inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    names = {"pad_token": "<pad>", "eos_token": "<eos>", "bos_token": "<bos>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=inner, **names).save_pretrained(folder)
+    torch.manual_seed(7)
+    config = transformers.LlamaConfig(
+        vocab_size=len(letters),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=1024,
+        pad_token_id=0,
+        eos_token_id=1,
+        bos_token_id=2,
+    )
+    model = transformers.LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+    model.save_pretrained(folder)
+    return folder

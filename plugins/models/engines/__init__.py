@@ -3,7 +3,8 @@
 An engine module holds
 
 * ``REQUIRES``: the distributions it needs, and ``EXTRA``: the extra of ours that installs them;
-* ``SERVED = True`` and ``identify(base_url, model)`` where a server holds the model instead of files here;
+* ``SERVED = True``, ``identify(base_url, model)`` and ``settle(base_url, model, chat)`` where a server holds the model
+  instead of files here: what it says of it, and the engine's arguments for it;
 * ``answered_by(arguments)`` where the answers are those of another engine, which this one only distributes: its name
   and arguments;
 * ``load(settings) -> Engine``: loads the model; heavy imports happen inside, in the engine process only.
