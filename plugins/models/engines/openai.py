@@ -19,12 +19,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from variantbench.plugins.datatypes import Completion, FinishReason, Prompt
 from variantbench.plugins.errors import EngineError, UserError
 from variantbench.plugins.generation.plan import Batch, Job
 from variantbench.plugins.models.engines import EngineSettings
+
+Answer = TypeVar("Answer")
 
 REQUIRES = ("openai",)
 EXTRA = "openai"
@@ -93,7 +96,7 @@ def settle(base_url: str, model: str, *, chat: bool) -> dict[str, float]:
     words = ""
     for endpoint in (_chat, _completion) if chat else (_completion, _chat):
         try:
-            return _taken(lambda fields, ask=endpoint: ask(client, "1", {"model": model, "max_tokens": 1, **fields}))
+            return _taken(partial(_first_question, endpoint, client, model))
         except openai.APIStatusError as error:
             words = words or _words(error)
             if error.status_code not in _NO_ENDPOINT:
@@ -104,16 +107,19 @@ def settle(base_url: str, model: str, *, chat: bool) -> dict[str, float]:
     raise UserError(f"--base-url {base_url} does not answer a first question with --model {model!r}: {words}")
 
 
-def _taken(ask: Callable[[dict[str, Any]], Any]) -> dict[str, float]:
+def _first_question(endpoint: Callable[..., Any], client: Any, model: str, fields: Mapping[str, float]) -> Any:
+    return endpoint(client, "1", {"model": model, "max_tokens": 1, "temperature": 0.0, "extra_body": fields})
+
+
+def _taken(ask: Callable[[Mapping[str, float]], Any]) -> dict[str, float]:
     """The fields of _PLAIN with which a request is not refused."""
     import openai
 
     left = {name: list(values) for name, values in _PLAIN.items()}
     while True:
         fields = {name: values[0] for name, values in left.items() if values}
-        options = {"temperature": 0.0, "extra_body": fields}
         try:
-            _persist(lambda sent=options: ask(sent))
+            _persist(partial(ask, fields))
         except openai.APIStatusError as error:
             if error.status_code not in _REFUSED_FIELD or not fields:
                 raise
@@ -227,7 +233,9 @@ def _completion(client: Any, text: str, options: Mapping[str, Any]) -> Any:
     return client.completions.create(prompt=text, **options)
 
 
-def _persist(ask: Callable[[], Any], *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep) -> Any:
+def _persist(
+    ask: Callable[[], Answer], *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
+) -> Answer:
     """What the server answers, asked again while it fails; APIStatusError if it says no, FailingError in the end."""
     import openai
 
