@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.models.embedded import get_embedded
+
 # a time limit on single examples would fail on a busy machine, and says nothing about the code
 settings.register_profile("variantbench", deadline=None)
 settings.load_profile("variantbench")
@@ -100,6 +103,18 @@ def suite(pytester: pytest.Pytester, benchmark_text: str) -> Callable[..., pytes
         return pytester.runpytest_subprocess(*options, *arguments)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def smollm2(needs) -> Path:
+    """The folder of smollm2-135m, downloaded on first use."""
+    pytest.importorskip("torch", reason="needs torch")
+    pytest.importorskip("transformers", reason="needs transformers")
+    try:
+        return get_embedded("smollm2-135m", say=lambda line: None)
+    except UserError as error:
+        needs(False, f"the embedded model cannot be had: {error}")
+        raise
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from variantbench.benchmarks.gsm import load_items
-from variantbench.plugins.models.embedded import get_embedded
 from variantbench.plugins.options import RunConfig
 from variantbench.prompts.format import load_format
 
@@ -102,10 +101,10 @@ def test_measured_rates_take_the_place_of_the_assumed_ones():
     assert "measured rates are three numbers" in done.stderr
 
 
-def test_the_tokens_of_the_formats_are_counted(needs):
-    transformers = pytest.importorskip("transformers", reason="needs transformers")
-    folder = get_embedded("smollm2-135m", say=lambda line: None)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+def test_the_tokens_of_the_formats_are_counted(smollm2):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(smollm2)
     written = dict(re.findall(r'"(\w+)": \((\d+), \d+\)', COST.read_text()))
     questions = dict(re.findall(r'"(\w+)": \(\d+, (\d+)\)', COST.read_text()))
     assert len(written) == 5

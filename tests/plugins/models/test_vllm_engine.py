@@ -30,7 +30,9 @@ def test_it_writes_what_the_transformers_engine_writes(smollm2):
 
 
 def test_a_whole_run(suite, pytester, smollm2):
-    result = suite("--engine=vllm", "--model=smollm2-135m", "--device=cpu", "--max-new-tokens=8", "--batch-size=8")
+    result = suite(
+        "--engine=vllm", f"--model={smollm2}", "--device=cpu", "--dtype=float32", "--max-new-tokens=8", "--batch-size=8"
+    )
     assert result.ret == 0
     with sqlite3.connect(pytester.path / ".variantbench" / "runs.db") as connection:
         verdicts = [row[0] for row in connection.execute("select robust_verdict from records")]
