@@ -23,6 +23,7 @@ from variantbench.plugins.datatypes import Item, Prompt
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.preflight import preflight
+from variantbench.plugins.shards import items_of_shard
 from variantbench.prompts.format import Format, load_format, shots_from_items
 
 ItemsOf = Callable[[RunConfig], Sequence[Item]]
@@ -73,7 +74,7 @@ def parametrize(metafunc: pytest.Metafunc, run: RunConfig, chat_models: Mapping[
 
 
 def _cases(questions: Questions, run: RunConfig, chat_models: Mapping[str, bool]) -> Iterator[Case]:
-    items = questions.items(run)
+    items = items_of_shard(questions.items(run), run.shard_place)
     shots = questions.shots(run) if questions.shots else {}
     repeats = questions.repeats(run) if questions.repeats else 0
     for model in run.models or ("",):

@@ -10,6 +10,7 @@ import pytest
 
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.sandbox.choose import SandboxTask, check_choice
+from variantbench.plugins.shards import parse_shard
 
 CHAT_TEMPLATES = ("auto", "none", "model")
 DTYPES = ("auto", "float32", "bfloat16", "float16", "int8", "int4")
@@ -26,6 +27,7 @@ class RunConfig:
     engine: str = "transformers"
     base_url: str = ""
     max_requests: int | None = None
+    ray_address: str = ""
     engine_args: tuple[str, ...] = ()
     device: str = "auto"
     dtype: str = "auto"
@@ -35,6 +37,7 @@ class RunConfig:
     chat_template: str = "auto"
     seed: int = 0
     sample: int | None = None
+    shard: str = ""
     gsm_source: str = "builtin"
     variants_per_template: int = 50
     logic_source: str = "builtin"
@@ -61,6 +64,11 @@ class RunConfig:
         """The sandbox asked for."""
         return SandboxTask(self.sandbox, self.sandbox_runtime, self.sandbox_image)
 
+    @property
+    def shard_place(self) -> tuple[int, int] | None:
+        """Which of how many shards; None if the run is not one of several."""
+        return parse_shard(self.shard)
+
     def as_dict(self) -> dict[str, Any]:
         """The options as plain values, for the run's manifest."""
         return asdict(self)
@@ -80,9 +88,11 @@ def add_options(parser: pytest.Parser) -> None:
     add("--model", action="append", default=[], metavar="NAME", dest="vb_models",
         help="name from `variantbench models`, hub id, or path; repeatable. Write paths as --model=PATH.")  # fmt: skip
     add("--engine", default="transformers", metavar="NAME", dest="vb_engine",
-        help="what generates: transformers, vllm or openai")  # fmt: skip
+        help="what generates: transformers, vllm, openai or ray")  # fmt: skip
     add("--engine-arg", action="append", default=[], metavar="NAME=VALUE", dest="vb_engine_args",
-        help="passed on to the engine's library, such as tensor_parallel_size=4 to vLLM; repeatable")  # fmt: skip
+        help="to vLLM, such as tensor_parallel_size=4; to ray: engine=vllm, replicas=4; repeatable")  # fmt: skip
+    add("--ray-address", default="", metavar="ADDRESS", dest="vb_ray_address",
+        help="of the cluster for --engine ray: auto, or host:port (default: this machine alone)")  # fmt: skip
     add("--base-url", default="", metavar="URL", dest="vb_base_url", help="of the server, for --engine openai")
     add("--max-requests", default=None, type=_at_least(1), metavar="N", dest="vb_max_requests",
         help="stop after N requests to the server; the same command goes on")  # fmt: skip
@@ -102,6 +112,8 @@ def add_options(parser: pytest.Parser) -> None:
     add("--seed", default=0, type=_at_least(0), metavar="S", dest="vb_seed", help="seed of variants and samples")
     add("--sample", default=None, type=_at_least(1), metavar="N", dest="vb_sample",
         help="draw N whole templates (logic: N questions of each batch)")  # fmt: skip
+    add("--shard", default="", metavar="I/N", dest="vb_shard",
+        help="ask the I-th of N parts: whole templates, whole premise sets; all reported together")  # fmt: skip
     add("--gsm-source", default="builtin", metavar="SOURCE", dest="vb_gsm_source",
         help="builtin, apple:PATH, hub, or jsonl:PATH")  # fmt: skip
     add("--variants-per-template", default=50, type=_at_least(0), metavar="N", dest="vb_variants_per_template",
@@ -173,6 +185,7 @@ def read_options(option: Any) -> RunConfig:
     ):
         if value not in allowed:
             raise UserError(f"{name} {value!r} is not known: choose from {', '.join(allowed)}")
+    parse_shard(option.vb_shard)
     check_choice(SandboxTask(option.vb_sandbox, option.vb_sandbox_runtime, option.vb_sandbox_image))
     prompts = tuple(name.strip() for text in option.vb_prompts for name in text.split(",") if name.strip())
     values = {name.removeprefix("vb_"): value for name, value in vars(option).items() if name.startswith("vb_")}

@@ -14,7 +14,14 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.models.device import resolve_device, resolve_dtype
 from variantbench.plugins.models.embedded import get_embedded, get_gguf
-from variantbench.plugins.models.engines import EngineSettings, engine_version, find_engine, is_served
+from variantbench.plugins.models.engines import (
+    EngineSettings,
+    answered_by,
+    distributes,
+    engine_version,
+    find_engine,
+    is_served,
+)
 from variantbench.plugins.models.fingerprint import fingerprint
 from variantbench.plugins.models.hub import snapshot
 from variantbench.plugins.models.registry import ModelSpec, registry, resolve_model
@@ -30,9 +37,7 @@ def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
     """Everything that can be checked without loading or downloading; the run with its models' short names."""
     find_engine(run.engine)
     check_prompts(run)
-    if run.engine_args and run.engine != "vllm":
-        raise UserError(f"--engine-arg goes with --engine vllm, not with {run.engine}")
-    engine_arguments(run.engine_args)
+    _check_engine_options(run)
     if is_served(run.engine):
         if not run.base_url:
             raise UserError(f"--engine {run.engine} needs --base-url, such as http://127.0.0.1:8000/v1")
@@ -46,7 +51,19 @@ def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
         raise UserError(
             f"--model names a model twice: {', '.join(names)}; give each once (folders need different names)"
         )
-    return replace(run, models=tuple(names), device=resolve_device(run.device)), specs
+    if distributes(run.engine):  # what takes longest first: the others fill what is left of the night
+        specs.sort(key=lambda spec: -(spec.parameters or 0))
+        names = [spec.name for spec in specs]
+    device = resolve_device(run.device, elsewhere=distributes(run.engine))
+    return replace(run, models=tuple(names), device=device), specs
+
+
+def _check_engine_options(run: RunConfig) -> None:
+    if run.engine_args and run.engine not in ("vllm", "ray"):
+        raise UserError(f"--engine-arg goes with --engine vllm and ray, not with {run.engine}")
+    answered_by(run.engine, engine_arguments(run.engine_args))
+    if run.ray_address and run.engine != "ray":
+        raise UserError(f"--ray-address {run.ray_address} does not go with --engine {run.engine}: take --engine ray")
 
 
 def prepare(run: RunConfig, specs: list[ModelSpec], *, say: Say) -> list[ModelTask]:
@@ -85,7 +102,10 @@ def _served_spec(name: str) -> ModelSpec:
 
 
 def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
-    said = find_engine(run.engine).identify(run.base_url, spec.path)
+    engine = find_engine(run.engine)
+    said = engine.identify(run.base_url, spec.path)
+    chat = run.chat_template == "model" if spec.chat is None else spec.chat
+    sampling = engine.settle(run.base_url, spec.path, chat=chat)
     settings = EngineSettings(
         engine=run.engine,
         model=spec.name,
@@ -95,6 +115,7 @@ def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
         batch_size=run.batch_size or _BATCH_ON_CPU,
         base_url=run.base_url,
         max_requests=run.max_requests,
+        arguments=sampling,
     )
     return ModelTask(
         name=spec.name,
@@ -103,17 +124,25 @@ def _served_task(run: RunConfig, spec: ModelSpec) -> ModelTask:
             **spec.as_dict(),
             "served": said,
             "base_url": run.base_url,
-            "chat": run.chat_template == "model" if spec.chat is None else spec.chat,
+            "sampling": sampling,
+            "chat": chat,
         },
         settings=settings,
-        key_settings={"engine": engine_version(run.engine), "device": "server", "dtype": "server"},
+        key_settings={
+            "engine": engine_version(run.engine),
+            "device": "server",
+            "dtype": "server",
+            "arguments": sampling,
+        },
     )
 
 
 def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
     if is_served(run.engine):
         return _served_task(run, spec)
-    folder = model_folder(spec, run.engine, say=say)
+    arguments = engine_arguments(run.engine_args)
+    writer, own_arguments = answered_by(run.engine, arguments)
+    folder = model_folder(spec, writer, say=say)
     identity = fingerprint(folder)
     chat = is_chat_model(spec, folder)
     if run.chat_template == "model" and not chat:
@@ -129,7 +158,8 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
         batch_size=run.batch_size or (_BATCH_ON_CPU if on_cpu else _BATCH_ON_GPU),
         context=spec.context,
         trust_remote_code=spec.trust_remote_code,
-        arguments=engine_arguments(run.engine_args),
+        ray_address=run.ray_address,
+        arguments=arguments,
     )
     return ModelTask(
         name=spec.name,
@@ -143,11 +173,11 @@ def _task(run: RunConfig, spec: ModelSpec, *, say: Say) -> ModelTask:
         },
         settings=settings,
         key_settings={
-            "engine": engine_version(run.engine),
+            "engine": engine_version(writer),  # who distributes changes no answer
             "device": run.device.split(":")[0],
             "dtype": dtype,
             "context": spec.context,
-            **({"arguments": dict(settings.arguments)} if settings.arguments else {}),
+            **({"arguments": dict(own_arguments)} if own_arguments else {}),
         },
     )
 

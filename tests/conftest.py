@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.models.embedded import get_embedded
+
 # a time limit on single examples would fail on a busy machine, and says nothing about the code
 settings.register_profile("variantbench", deadline=None)
 settings.load_profile("variantbench")
@@ -100,3 +103,49 @@ def suite(pytester: pytest.Pytester, benchmark_text: str) -> Callable[..., pytes
         return pytester.runpytest_subprocess(*options, *arguments)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def smollm2(needs) -> Path:
+    """The folder of smollm2-135m, downloaded on first use."""
+    pytest.importorskip("torch", reason="needs torch")
+    pytest.importorskip("transformers", reason="needs transformers")
+    try:
+        return get_embedded("smollm2-135m", say=lambda line: None)
+    except UserError as error:
+        needs(False, f"the embedded model cannot be had: {error}")
+        raise
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a two-layer model whose tokens are bytes; its answers differ from prompt to prompt."""
+    torch = pytest.importorskip("torch", reason="needs torch")
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    letters = ["<pad>", "<eos>", "<bos>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    inner = Tokenizer(models.BPE(vocab={letter: n for n, letter in enumerate(letters)}, merges=[]))
+    inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    names = {"pad_token": "<pad>", "eos_token": "<eos>", "bos_token": "<bos>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=inner, **names).save_pretrained(folder)
+    torch.manual_seed(7)
+    config = transformers.LlamaConfig(
+        vocab_size=len(letters),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=1024,
+        pad_token_id=0,
+        eos_token_id=1,
+        bos_token_id=2,
+    )
+    model = transformers.LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3.0)
+    model.save_pretrained(folder)
+    return folder

@@ -34,12 +34,15 @@ def report(
     from variantbench.plugins.report.place import html_place
     from variantbench.plugins.report.source import source
     from variantbench.plugins.report.terminal import terminal_lines
+    from variantbench.plugins.shards import missing
     from variantbench.plugins.store import open_store
 
     if form in _FOLDERS and output is None:
         raise UserError(f"report --format {form} writes many files: give -o FOLDER")
     opened = open_store(store, create=False)
     found = source(opened, run or None, backend=backend, with_doubtful_labels=not without_doubtful_labels)
+    for line in missing(found.runs):
+        click.echo(line, err=True)
     built = report_of(opened, found)
     if form == "html" and output is None:
         output = html_place(store, found.runs[0]["id"])

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from variantbench.plugins.models.engines import EngineSettings
 
 # For a CPU engine: threads that wait must sleep, since other processes use the cores too (spinning ones made an answer
 # five times dearer on a busy machine), and memory of big temporaries is kept instead of given back at every step.
-_CPU_ENVIRONMENT = {
+CPU_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
@@ -30,10 +30,10 @@ class EngineDiedError(VariantbenchError):
 
 
 class EngineClient:
-    """One engine process. `log` takes what it and its libraries print."""
+    """One engine process. `log` takes what it and its libraries print; `say` what its engine has to tell the user."""
 
-    def __init__(self, settings: EngineSettings, *, log: Path) -> None:
-        self.log = log
+    def __init__(self, settings: EngineSettings, *, log: Path, say: Callable[[str], None]) -> None:
+        self.log, self.say = log, say
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "variantbench.plugins.generation.engine_process"],
@@ -42,7 +42,7 @@ class EngineClient:
                 stderr=errors,
                 text=True,
                 encoding="utf-8",
-                env={**(_CPU_ENVIRONMENT if settings.device == "cpu" else {}), **os.environ},
+                env={**(CPU_ENVIRONMENT if settings.device == "cpu" else {}), **os.environ},
             )
         self._send(settings.as_dict())
 
@@ -76,10 +76,14 @@ class EngineClient:
 
     def _next(self) -> dict[str, Any]:
         assert self.process.stdout is not None  # noqa: S101 - opened with PIPE
-        line = self.process.stdout.readline()
-        if not line:
-            raise EngineDiedError(self._last_words())
-        message: dict[str, Any] = json.loads(line)
+        message: dict[str, Any] = {"said": []}
+        while "said" in message:
+            for said in message["said"]:
+                self.say(said)
+            line = self.process.stdout.readline()
+            if not line:
+                raise EngineDiedError(self._last_words())
+            message = json.loads(line)
         if "failed" in message:
             raise EngineError(message["failed"])
         return message

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from variantbench.plugins.errors import VariantbenchError
 from variantbench.plugins.generation.plan import Batch, from_wire
-from variantbench.plugins.models.engines import EngineSettings, find_engine
+from variantbench.plugins.models.engines import Engine, EngineSettings, find_engine
 
 
 def main() -> None:
@@ -30,10 +30,17 @@ def main() -> None:
         _write(out, {"loaded": engine.describe()})
         while True:
             for completions in engine.generate(_batches(json.loads(lines.get()))):
+                _tell_news(out, engine)
                 _write(out, {"completions": {job: completion.as_dict() for job, completion in completions.items()}})
             _write(out, {"done": True})
     except VariantbenchError as error:
         _write(out, {"failed": str(error)})
+
+
+def _tell_news(out: IO[str], engine: Engine) -> None:
+    """Hand on what an engine of several parts has to tell the user."""
+    if (take_news := getattr(engine, "take_news", None)) is not None:
+        _write(out, {"said": take_news()})
 
 
 def _batches(plan: dict[str, Any]) -> list[Batch]:

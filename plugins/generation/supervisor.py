@@ -270,6 +270,9 @@ class Generation:
             how=how,
         )
 
+    def _say(self, line: str) -> None:
+        self.board.tell({"event": "said", "line": line})
+
     def _unanswered(self, batches: Sequence[Batch]) -> list[Batch]:
         """What is left of the plan. A row's answer does not depend on its neighbours, so no batch need be whole."""
         left = [
@@ -288,16 +291,19 @@ class Generation:
         """Have one engine process answer the batches; returns why it ended early, or nothing."""
         self.board.tell({"event": "loading", "model": model.name})
         try:
-            self.engine = EngineClient(model.settings, log=self.log)
+            self.engine = EngineClient(model.settings, log=self.log, say=self._say)
             self.board.tell({"event": "loaded", "model": model.name, "engine": self.engine.loaded()})
             for answered in self.engine.generate(batches):
                 done = {keys[job_id]: completion for job_id, completion in answered.items()}
+                failed = {key: one for key, one in done.items() if one.finish_reason is FinishReason.ERROR}
+                done = {key: completion for key, completion in done.items() if key not in failed}
                 store.add_completions(
                     [(key, twins[key][0].prompt, completion) for key, completion in done.items()],
                     model_identity=model.identity,
                     settings=model.key_settings,
                 )
                 self._answer(done, twins, how="generated")
+                self._answer(failed, twins, how="failed")
                 if self.board.enough:
                     break
         except EngineDiedError as death:

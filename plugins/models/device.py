@@ -25,8 +25,15 @@ def cuda_devices() -> int:
     return count.value
 
 
-def resolve_device(name: str) -> str:
-    """The device a run uses: ``auto`` takes a GPU where there is one. UserError if the named one is not here."""
+def resolve_device(name: str, *, elsewhere: bool = False) -> str:
+    """The device a run uses: ``auto`` takes a GPU where there is one. UserError if the named one is not here.
+
+    `elsewhere`: other machines generate, so that cpu and cuda need not be here, and single GPUs cannot be named.
+    """
+    if elsewhere and name in ("cpu", "cuda"):
+        return name
+    if elsewhere and name != "auto":
+        raise UserError(f"--device {name!r} does not go with an engine that chooses devices: take cpu, cuda or auto")
     here = ["cpu"]
     if gpus := cuda_devices():
         here += ["cuda", *(f"cuda:{index}" for index in range(gpus))]

@@ -13,6 +13,7 @@ from variantbench.plugins.report.analysis.effects import Backend, VariantEffect
 from variantbench.plugins.report.analysis.failures import FailureCounts, TemplateRow, failures, templates
 from variantbench.plugins.report.analysis.logic import Logic, logic
 from variantbench.plugins.report.analysis.study import Experiment, Study, study
+from variantbench.plugins.shards import wholes
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.frame import asked, frame
 from variantbench.plugins.store.tallies import Tally, earlier_runs, tallies
@@ -38,6 +39,11 @@ class Source:
     logic: Mapping[Protocol, Logic]
     failures: Mapping[str, tuple[FailureCounts, ...]]
     templates: Mapping[str, tuple[TemplateRow, ...]]
+
+    @property
+    def wholes(self) -> list[list[Mapping[str, Any]]]:
+        """The runs, shards of the same together."""
+        return wholes(self.runs)
 
     @property
     def benchmarks(self) -> list[str]:

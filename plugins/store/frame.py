@@ -5,7 +5,7 @@ One row an answer, by the newest grader:
 | column | content |
 | --- | --- |
 | ``run_id``, ``case_id``, ``grader`` | where the row comes from |
-| ``model`` | its name; ``name (run)`` where several of the runs hold a model of that name |
+| ``model`` | its name; ``name (run)`` where several of the runs hold a model of that name and are not shards of one |
 | ``format``, ``seed`` | how it was asked |
 | ``benchmark``, ``item``, ``group_id``, ``variant``, ``batch``, ``target`` | the item; variant 0 is the base question |
 | ``doubtful_label`` | whether a note of the item says that its label may be wrong |
@@ -29,6 +29,7 @@ import pandas
 from sqlalchemy import select
 
 from variantbench.plugins.datatypes import label_in_doubt
+from variantbench.plugins.shards import wholes
 from variantbench.plugins.store import schema
 from variantbench.plugins.store.store import Store, open_store
 
@@ -59,14 +60,14 @@ def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bo
 
     ``run`` is the beginning of a run's id, or a list of such. StoreError if there is no such store or run.
     """
-    store, run_ids = _runs(url, run)
-    answers = _answers(store, run_ids, texts=texts)
+    store, runs = _runs(url, run)
+    answers = _answers(store, [one["id"] for one in runs], texts=texts)
     items = _items(store, answers["item_hash"].unique(), texts=texts)
     place = items.index.get_indexer(answers.pop("item_hash"))
     for name in items.columns:
         answers[name] = items[name].array.take(place)
     answers = _newest(answers)
-    answers["model"] = _distinct_models(answers)
+    answers["model"] = _distinct_models(answers, runs)
     for name in _REPEATED:
         answers[name] = answers[name].astype("category")
     return answers
@@ -75,7 +76,8 @@ def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bo
 @_any_text
 def asked(url: str | Store, run: str | Sequence[str] | None = None) -> Any:
     """The questions of a run, or of several, one row each: ``item`` to ``target`` as in `frame`, and ``question``."""
-    store, run_ids = _runs(url, run)
+    store, runs = _runs(url, run)
+    run_ids = [one["id"] for one in runs]
     query = select(schema.records.c.item_hash).where(schema.records.c.run_id.in_(run_ids)).distinct()
     with store.engine.connect() as connection:
         hashes = connection.execute(query).scalars().all()
@@ -99,10 +101,10 @@ def texts(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str
     return found
 
 
-def _runs(url: str | Store, run: str | Sequence[str] | None) -> tuple[Store, list[str]]:
+def _runs(url: str | Store, run: str | Sequence[str] | None) -> tuple[Store, list[dict[str, Any]]]:
     store = url if isinstance(url, Store) else open_store(url, create=False)
     names = [run] if run is None or isinstance(run, str) else list(run)
-    return store, list(dict.fromkeys(store.find_run(name)["id"] for name in names))
+    return store, list({one["id"]: one for one in (store.find_run(name) for name in names)}.values())
 
 
 def _answers(store: Store, run_ids: Sequence[str], *, texts: bool) -> Any:
@@ -151,10 +153,12 @@ def _newest(answers: Any) -> Any:
     return answers.reset_index(drop=True)
 
 
-def _distinct_models(answers: Any) -> Any:
-    pairs = answers[["run_id", "model"]].drop_duplicates()
+def _distinct_models(answers: Any, runs: Sequence[dict[str, Any]]) -> Any:
+    first = {run["id"]: whole[0]["id"] for whole in wholes(runs) for run in whole}
+    run_ids = answers["run_id"].map(first)
+    pairs = answers[["model"]].assign(run_id=run_ids).drop_duplicates()
     doubled = set(pairs["model"][pairs["model"].duplicated()])
     if not doubled:
         return answers["model"]
-    named = answers["model"] + " (" + answers["run_id"] + ")"
+    named = answers["model"] + " (" + run_ids + ")"
     return answers["model"].where(~answers["model"].isin(doubled), named)

@@ -34,7 +34,7 @@ def error_line(result: pytest.RunResult) -> str:
         (["--model=smollm2-135m", "--prompts=gsm,gsm"], "--prompts names a format twice"),
         (
             ["--model=smollm2-135m", "--engine=nonsense"],
-            "--engine 'nonsense' is not known: choose from openai, scripted,",
+            "--engine 'nonsense' is not known: choose from openai, ray, scripted,",
         ),
         (["--model=smollm2-135m", "--device=cuda:7"], "--device 'cuda:7' is not on this machine: here are cpu"),
         (["--model=smollm2-135m", "--device=gpu"], "--device 'gpu' is no device name"),

@@ -3,7 +3,10 @@
 An engine module holds
 
 * ``REQUIRES``: the distributions it needs, and ``EXTRA``: the extra of ours that installs them;
-* ``SERVED = True`` and ``identify(base_url, model)`` where a server holds the model instead of files here;
+* ``SERVED = True``, ``identify(base_url, model)`` and ``settle(base_url, model, chat)`` where a server holds the model
+  instead of files here: what it says of it, and the engine's arguments for it;
+* ``answered_by(arguments)`` where the answers are those of another engine, which this one only distributes: its name
+  and arguments;
 * ``load(settings) -> Engine``: loads the model; heavy imports happen inside, in the engine process only.
 """
 
@@ -36,6 +39,7 @@ class EngineSettings:
     context: int | None = None
     trust_remote_code: bool = False
     base_url: str = ""  # of the server, for engines that ask one
+    ray_address: str = ""  # of the cluster, for engines that use one; empty: this machine alone
     max_requests: int | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)  # passed on to the engine's library as they are
 
@@ -76,6 +80,17 @@ def find_engine(name: str) -> ModuleType:
 def is_served(name: str) -> bool:
     """Whether a server holds the engine's models."""
     return bool(getattr(find_engine(name), "SERVED", False))
+
+
+def answered_by(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The engine that writes the answers, with its arguments: the engine itself, unless it only distributes."""
+    module = find_engine(name)
+    return module.answered_by(arguments) if hasattr(module, "answered_by") else (name, arguments)
+
+
+def distributes(name: str) -> bool:
+    """Whether the engine only hands prompts to others, which may have devices that this machine lacks."""
+    return hasattr(find_engine(name), "answered_by")
 
 
 def engine_version(name: str) -> str:

@@ -4,6 +4,9 @@
 go to the completions endpoint, those that need a chat template to the chat endpoint, `--batch-size` at once. What may
 happen once (429, 5xx, a broken connection, half an answer) is tried again with a growing pause; what the server says no
 to stops the run with its words. The key comes from VARIANTBENCH_API_KEY or OPENAI_API_KEY and is stored nowhere.
+
+Servers have defaults of their own for sampling (top_k 40 in llama.cpp's, whatever a model's generation_config says in
+vLLM's). `settle` finds out at the start which of the fields that switch them off a server takes; the run notes them.
 """
 
 from __future__ import annotations
@@ -14,23 +17,37 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from variantbench.plugins.datatypes import Completion, FinishReason, Prompt
 from variantbench.plugins.errors import EngineError, UserError
 from variantbench.plugins.generation.plan import Batch, Job
 from variantbench.plugins.models.engines import EngineSettings
 
+Answer = TypeVar("Answer")
+
 REQUIRES = ("openai",)
 EXTRA = "openai"
-REVISION = "1"
+REVISION = "2"
 SERVED = True  # there are no files: the server knows the model
 
 ATTEMPTS = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _TIMEOUT = 600.0  # seconds for one answer
+_REFUSED_FIELD = (400, 422)
+_NO_ENDPOINT = (404, 405, 501)
+_CHANGING = ("created", "permission", "status")  # what a server says of a model that is not the model
+
+# What switches a server's own sampling defaults off: each field with the values for "off", tried in turn.
+_PLAIN: Mapping[str, tuple[float, ...]] = {
+    "top_k": (-1, 0),
+    "min_p": (0.0,),
+    "repetition_penalty": (1.0,),  # vLLM, SGLang
+    "repeat_penalty": (1.0,),  # llama.cpp
+}
 _TOO_LONG = re.compile(r"context.{0,20}(length|window|size)|too long|maximum.{0,20}tokens", re.IGNORECASE)
 
 
@@ -51,12 +68,13 @@ def identify(base_url: str, model: str) -> dict[str, Any]:
     """What the server says of the model, for its identity; UserError if it does not answer or does not have it."""
     import openai
 
+    client = client_of(base_url, timeout=20.0)
     try:
-        models = client_of(base_url, timeout=20.0).models.list().data
+        models = _persist(lambda: client.models.list().data, attempts=4)
         listed = {one.id: one.model_dump(exclude_unset=True) for one in models}
     except openai.APIStatusError as error:
         raise UserError(f"--base-url {base_url} refuses to list its models: {_words(error)}") from None
-    except (openai.OpenAIError, ValueError) as error:
+    except FailingError as error:
         raise UserError(
             f"--base-url {base_url} does not answer ({error}): start the server, or give the URL that ends in /v1"
         ) from None
@@ -64,7 +82,52 @@ def identify(base_url: str, model: str) -> dict[str, Any]:
         raise UserError(
             f"--model {model!r} is not served at {base_url}: there are {', '.join(sorted(listed)) or 'none'}"
         )
-    return {name: value for name, value in listed[model].items() if name not in ("created", "permission")}
+    return {name: value for name, value in listed[model].items() if name not in _CHANGING}
+
+
+def settle(base_url: str, model: str, *, chat: bool) -> dict[str, float]:
+    """The fields for plain sampling that the server takes, found with requests for one token; UserError if it says no.
+
+    `chat`: whether the model is asked through the chat endpoint; where a server lacks it, the other one is tried.
+    """
+    import openai
+
+    client = client_of(base_url)
+    words = ""
+    for endpoint in (_chat, _completion) if chat else (_completion, _chat):
+        try:
+            return _taken(partial(_first_question, endpoint, client, model))
+        except openai.APIStatusError as error:
+            words = words or _words(error)
+            if error.status_code not in _NO_ENDPOINT:
+                break
+        except FailingError as error:
+            words = str(error)
+            break
+    raise UserError(f"--base-url {base_url} does not answer a first question with --model {model!r}: {words}")
+
+
+def _first_question(endpoint: Callable[..., Any], client: Any, model: str, fields: Mapping[str, float]) -> Any:
+    return endpoint(client, "1", {"model": model, "max_tokens": 1, "temperature": 0.0, "extra_body": fields})
+
+
+def _taken(ask: Callable[[Mapping[str, float]], Any]) -> dict[str, float]:
+    """The fields of _PLAIN with which a request is not refused."""
+    import openai
+
+    left = {name: list(values) for name, values in _PLAIN.items()}
+    while True:
+        fields = {name: values[0] for name, values in left.items() if values}
+        try:
+            _persist(partial(ask, fields))
+        except openai.APIStatusError as error:
+            if error.status_code not in _REFUSED_FIELD or not fields:
+                raise
+            words = _words(error)
+            for name in [name for name in fields if name in words] or list(fields):
+                left[name].pop(0)
+        else:
+            return fields
 
 
 class OpenAIEngine:
@@ -72,12 +135,13 @@ class OpenAIEngine:
 
     def __init__(self, settings: EngineSettings, client: Any, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.settings, self.client, self.sleep = settings, client, sleep
+        self.plain = dict(settings.arguments)
         self.requests = 0
         self._lock = threading.Lock()
 
     def describe(self) -> dict[str, Any]:
-        """Where it is asked."""
-        return {"base_url": self.settings.base_url, "served_as": self.settings.source}
+        """Where it is asked, and what is sent to make its sampling plain."""
+        return {"base_url": self.settings.base_url, "served_as": self.settings.source, "sampling": self.plain}
 
     def generate(self, batches: Iterable[Batch]) -> Iterator[dict[str, Completion]]:
         """Each answer as it comes."""
@@ -116,29 +180,21 @@ class OpenAIEngine:
         """Text, why it ended, tokens of prompt and answer; EngineError if the server says no, or fails on and on."""
         import openai
 
-        cause = ""
-        for attempt in range(ATTEMPTS):
-            self._count()
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - a pause
-            try:
-                return _read(self._request(prompt), prompt)
-            except openai.APIStatusError as error:
-                if _TOO_LONG.search(_words(error)) and error.status_code in (400, 413, 422):
-                    return "", FinishReason.PROMPT_TOO_LONG, (0, 0)
-                if error.status_code not in (408, 409, 429) and error.status_code < 500:
-                    raise EngineError(f"{self.settings.base_url} refuses {prompt.item_id}: {_words(error)}") from None
-                cause = _words(error)
-                pause = max(pause, _retry_after(error))
-            except (openai.APIConnectionError, openai.APIResponseValidationError, ValueError, IncompleteError) as error:
-                cause = f"{type(error).__name__}: {error}"
-            if attempt < ATTEMPTS - 1:
-                self.sleep(pause)
-        raise EngineError(
-            f"{self.settings.base_url} failed {ATTEMPTS} times on {prompt.item_id} ({cause}): "
-            "see to the server, then run the same command again"
-        )
+        where = self.settings.base_url
+        try:
+            return _persist(lambda: _read(self._request(prompt), prompt), sleep=self.sleep)
+        except openai.APIStatusError as error:
+            if _TOO_LONG.search(_words(error)) and error.status_code in (400, 413, 422):
+                return "", FinishReason.PROMPT_TOO_LONG, (0, 0)
+            raise EngineError(f"{where} refuses {prompt.item_id}: {_words(error)}") from None
+        except FailingError as error:
+            raise EngineError(
+                f"{where} failed {ATTEMPTS} times on {prompt.item_id} ({error}): "
+                "see to the server, then run the same command again"
+            ) from None
 
     def _request(self, prompt: Prompt) -> Any:
+        self._count()
         decoding = prompt.decoding
         options: dict[str, Any] = {
             "model": self.settings.source,
@@ -146,15 +202,11 @@ class OpenAIEngine:
             "top_p": decoding.top_p,
             "max_tokens": decoding.max_new_tokens,
             "seed": prompt.seed,
+            "extra_body": self.plain,
         }
         if decoding.stops:
             options["stop"] = [f"\n{stop}" for stop in decoding.stops][:4]  # stop strings count at a line start only
-        if "api.openai.com" not in self.settings.base_url:
-            options["extra_body"] = {"repeat_penalty": 1.0}  # llama.cpp's server penalises repetition by default
-        if prompt.chat:
-            messages = [{"role": "user", "content": prompt.text}]
-            return self.client.chat.completions.create(messages=messages, **options)
-        return self.client.completions.create(prompt=prompt.text, **options)
+        return (_chat if prompt.chat else _completion)(self.client, prompt.text, options)
 
     def _count(self) -> None:
         with self._lock:
@@ -167,6 +219,41 @@ class OpenAIEngine:
 
 class IncompleteError(Exception):
     """The server answered, but not with a whole answer."""
+
+
+class FailingError(Exception):
+    """The server failed again and again, in ways that may pass."""
+
+
+def _chat(client: Any, text: str, options: Mapping[str, Any]) -> Any:
+    return client.chat.completions.create(messages=[{"role": "user", "content": text}], **options)
+
+
+def _completion(client: Any, text: str, options: Mapping[str, Any]) -> Any:
+    return client.completions.create(prompt=text, **options)
+
+
+def _persist(
+    ask: Callable[[], Answer], *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
+) -> Answer:
+    """What the server answers, asked again while it fails; APIStatusError if it says no, FailingError in the end."""
+    import openai
+
+    cause = ""
+    for attempt in range(attempts):
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - a pause
+        try:
+            return ask()
+        except openai.APIStatusError as error:
+            if error.status_code not in (408, 409, 429) and error.status_code < 500:
+                raise
+            cause = _words(error)
+            pause = max(pause, _retry_after(error))
+        except (openai.APIConnectionError, openai.APIResponseValidationError, ValueError, IncompleteError) as error:
+            cause = f"{type(error).__name__}: {error}"
+        if attempt < attempts - 1:
+            sleep(pause)
+    raise FailingError(cause)
 
 
 def _finished(running: dict[Future[Completion], str], failed: list[EngineError]) -> Iterator[dict[str, Completion]]:
@@ -201,7 +288,7 @@ def _words(error: Any) -> str:
     """A server's refusal as one short line."""
     try:
         body = error.response.json()
-        message = body.get("error", body) if isinstance(body, dict) else body
+        message = body.get("error", body.get("detail", body)) if isinstance(body, dict) else body
         text = message.get("message", message) if isinstance(message, dict) else message
     except (ValueError, AttributeError):
         text = error.response.text

@@ -6,7 +6,8 @@ The model is the path of a JSON file (``--engine scripted --model=answers.json``
 * ``answers``: a table from a piece of the question's own part to the answer of every prompt that holds it;
 * ``seconds``: wall time that each batch takes (0);
 * ``die_after``: end the process after so many answers, once (a file beside the script remembers it), or
-* ``die_always_after``: the same, each time.
+* ``die_always_after``: the same, each time;
+* ``die_on``: a piece of a question that ends the process, each time.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class ScriptedEngine:
             yield {job.id: self._completion(job, batch) for job in batch.jobs}
 
     def _completion(self, job: Job, batch: Batch) -> Completion:
-        self._maybe_die()
+        self._maybe_die(job.prompt.suffix)
         self.given += 1
         text = self._answer(job.prompt.suffix)
         words = _words(job.prompt.prefix) + _words(job.prompt.suffix)
@@ -59,7 +60,9 @@ class ScriptedEngine:
                 return str(answer)
         return str(self.script.get("default", ""))
 
-    def _maybe_die(self) -> None:
+    def _maybe_die(self, question: str) -> None:
+        if (fatal := self.script.get("die_on")) is not None and fatal in question:
+            os._exit(9)
         died = self.path.with_suffix(".died")
         once = self.script.get("die_after")
         if once is not None and self.given >= once and not died.exists():

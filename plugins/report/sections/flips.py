@@ -15,11 +15,11 @@ _KEYS = ["benchmark", "format", "item", "target", "seed"]
 
 
 def section(found: Source) -> Section | None:
-    """Each run beside the one named before it: counts with the clustered test, and the items."""
+    """Each run beside the one named before it: counts with the clustered test, and the items. Shards are one run."""
     counts: list[list[Cell]] = []
     items: list[list[Cell]] = []
-    for before, after in pairwise(found.runs):
-        for first, second, both in _pairs(found, before["id"], after["id"]):
+    for before, after in pairwise(found.wholes):
+        for first, second, both in _pairs(found, [run["id"] for run in before], [run["id"] for run in after]):
             counts += _counts(first, second, both)
             items += _items(first, second, both)
     if not counts:
@@ -60,11 +60,11 @@ def section(found: Source) -> Section | None:
     )
 
 
-def _pairs(found: Source, before: str, after: str) -> Iterator[tuple[str, str, Any]]:
+def _pairs(found: Source, before: list[str], after: list[str]) -> Iterator[tuple[str, str, Any]]:
     """Models of the same name, or the only models of both runs; their judged answers to the same questions, joined."""
     rows = found.answers
-    first, second = (rows[rows["run_id"] == run] for run in (before, after))
-    names = [{str(m).removesuffix(f" ({run})"): m for m in one["model"].unique()} for one, run in
+    first, second = (rows[rows["run_id"].isin(runs)] for runs in (before, after))
+    names = [{str(m).removesuffix(f" ({runs[0]})"): m for m in one["model"].unique()} for one, runs in
              ((first, before), (second, after))]  # fmt: skip
     shared = [(names[0][name], names[1][name]) for name in names[0] if name in names[1]]
     if not shared and len(names[0]) == len(names[1]) == 1:

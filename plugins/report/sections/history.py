@@ -20,8 +20,11 @@ _CHANCE = "Whether a change is more than chance, the gate and the flips say."
 
 
 def section(found: Source) -> Section | None:
-    """Nothing of a single run without earlier ones. Where every run holds one model, all runs are one line."""
-    steps = _named(found) if len(found.runs) > 1 else _found(found)
+    """Nothing of a single run without earlier ones. Where every run holds one model, all runs are one line.
+
+    Shards of the same are one run.
+    """
+    steps = _named(found) if len(found.wholes) > 1 else _found(found)
     rows = list(_rows(steps)) if len(steps) > 1 else []
     if not rows:
         return None
@@ -41,7 +44,7 @@ def section(found: Source) -> Section | None:
     return Section(
         "history",
         "From run to run",
-        f"{_NAMED if len(found.runs) > 1 else _FOUND} {_CHANCE}",
+        f"{_NAMED if len(found.wholes) > 1 else _FOUND} {_CHANCE}",
         figures=(
             Figure(
                 Chart.HISTORY,
@@ -68,15 +71,17 @@ def _rows(steps: Sequence[Step]) -> Iterator[list[Cell]]:
 
 
 def _named(found: Source) -> list[Step]:
-    return [
-        (run, _tallies(accuracy(found.answers[found.answers["run_id"] == run["id"]], found.questions).lines, run["id"]))
-        for run in found.runs
-    ]
+    steps = []
+    for shards in found.wholes:
+        own = found.answers[found.answers["run_id"].isin([run["id"] for run in shards])]
+        first = shards[0]
+        steps.append((first, _tallies(accuracy(own, found.questions).lines, first["id"])))
+    return steps
 
 
 def _found(found: Source) -> list[Step]:
     """Earlier runs, and what the present one was asked as well."""
-    [run] = found.runs
+    [[run, *_]] = found.wholes
     now = _tallies(found.accuracy.lines, run["id"])
     parts = {(one.benchmark, one.format, one.part) for one in now}
     earlier = [

@@ -70,6 +70,8 @@ def _facts(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "finished", str(run["finished"])
     if manifest.get("command"):
         yield "command", " ".join(map(str, manifest["command"]))
+    if shard := manifest.get("options", {}).get("shard"):
+        yield "shard", shard
     if manifest.get("versions"):
         yield "versions", ", ".join(f"{name} {value}" for name, value in sorted(manifest["versions"].items()))
     if manifest.get("hardware"):

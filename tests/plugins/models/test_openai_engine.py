@@ -2,107 +2,48 @@
 
 from __future__ import annotations
 
-import json
-import random
-import socket
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import pytest
 
 pytest.importorskip("openai", reason="needs the openai package")
 
 from dataclasses import replace
 
+from tests.plugins.models.faulty import FAULTS, FaultyHandler, FaultyServer
 from variantbench.plugins.datatypes import Decoding, FinishReason, Prompt
 from variantbench.plugins.errors import EngineError, UserError
 from variantbench.plugins.generation.plan import Job, plan_batches
 from variantbench.plugins.models.engines import EngineSettings, openai
+from variantbench.plugins.store import open_store
 
 DECODING = Decoding(32, stops=("Q:",))
 
 
-class Server(ThreadingHTTPServer):
-    """An OpenAI-compatible server: the answer is the prompt's last word. `faults` are what it does instead."""
+class Handler(FaultyHandler):
+    """The answer is the prompt's last word; `refuses` on the server are the fields that it does not take."""
 
-    daemon_threads = True
+    def listed(self):
+        model = {"id": "org/tiny", "object": "model", "owned_by": "us", "created": 1, "status": {"value": "loaded"}}
+        return 200, {"object": "list", "data": [model]}
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.faults: list[str] = []
-        self.share = 0.0  # of requests that meet a fault
-        self.draw = random.Random(1)
-        self.asked: list[dict] = []
-        self.lock = threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def fault(self) -> str:
-        with self.lock:
-            return self.draw.choice(self.faults) if self.faults and self.draw.random() < self.share else ""
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.reply(
-            200, {"object": "list", "data": [{"id": "org/tiny", "object": "model", "owned_by": "us", "created": 1}]}
-        )
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.asked.append({**body, "key": self.headers["authorization"]})
-        fault = self.server.fault()
-        if fault == "reset":
-            self.hang_up()
-            return
-        if fault.isdigit():
-            self.reply(int(fault), {"error": {"message": "too many at once"}})
-            return
-        if fault == "slow":
-            time.sleep(0.3)
+    def answer(self, body):
+        if self.path.removeprefix("/v1") in getattr(self.server, "lacks", ()):
+            return 404, {"detail": "Not Found"}
+        refused = [name for name, value in getattr(self.server, "refuses", ()) if body.get(name) == value]
+        if refused:
+            return 422, {"detail": f"Unexpected fields in the request: {refused}"}
         text = body["messages"][0]["content"] if "messages" in body else body["prompt"]
         if len(text) > 5000:
-            self.reply(400, {"error": {"message": "This model's maximum context length is 1000 tokens"}})
-            return
+            return 400, {"error": {"message": "This model's maximum context length is 1000 tokens"}}
         said = text.split()[-1]
         choice = {"index": 0, "finish_reason": "length" if said == "long" else "stop"}
         choice |= {"message": {"role": "assistant", "content": said}} if "messages" in body else {"text": said}
         answer = {"id": "1", "object": "text_completion", "created": 1, "model": "org/tiny", "choices": [choice]}
-        if fault == "empty":
-            answer["choices"] = []
-        self.reply(
-            200,
-            {**answer, "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}},
-            cut=fault == "cut",
-        )
-
-    def reply(self, status, body, *, cut=False):
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data[: len(data) // 2] if cut else data)
-        if cut:
-            self.hang_up()
-
-    def hang_up(self):
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
+        return 200, {**answer, "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}}
 
 
 @pytest.fixture
 def server():
-    running = Server()
+    running = FaultyServer(Handler)
     yield running
     running.shutdown()
     running.server_close()
@@ -135,15 +76,16 @@ def test_every_prompt_has_its_own_answer(server, chat):
 def test_it_is_asked_as_the_format_says(server, monkeypatch):
     monkeypatch.setenv("VARIANTBENCH_API_KEY", "secret")
     warm = Decoding(99, temperature=0.7, top_p=0.9, stops=("Q:",))
-    answers(engine(server), [replace(job, prompt=replace(job.prompt, seed=3)) for job in jobs(1, decoding=warm)])
+    asked = engine(server, arguments={"top_k": -1})
+    answers(asked, [replace(job, prompt=replace(job.prompt, seed=3)) for job in jobs(1, decoding=warm)])
     (asked,) = server.asked
-    expected = {"temperature": 0.7, "top_p": 0.9, "max_tokens": 99, "seed": 3, "stop": ["\nQ:"], "repeat_penalty": 1.0}
+    expected = {"temperature": 0.7, "top_p": 0.9, "max_tokens": 99, "seed": 3, "stop": ["\nQ:"], "top_k": -1}
     assert {name: asked[name] for name in expected} == expected
     assert (asked["model"], asked["prompt"], asked["key"]) == ("org/tiny", "shots say w0", "Bearer secret")
 
 
 def test_whatever_a_server_does_once_in_a_while_loses_nothing(server):
-    server.faults, server.share = ["429", "500", "503", "reset", "slow", "cut", "empty"], 0.4
+    server.faults, server.share = FAULTS, 0.4
     found = answers(engine(server), jobs(120))
     assert {job: done.text for job, done in found.items()} == {f"item-{n}": f"w{n}" for n in range(120)}
     assert len(server.asked) > 130
@@ -197,6 +139,57 @@ def test_the_server_identifies_its_model(server):
         openai.identify("http://127.0.0.1:9/v1", "other")
 
 
+PLAIN = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "repeat_penalty": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("refuses", "left"),
+    [
+        ([], PLAIN),
+        ([("repeat_penalty", 1.0)], {name: PLAIN[name] for name in ("top_k", "min_p", "repetition_penalty")}),
+        ([("top_k", -1)], {**PLAIN, "top_k": 0}),  # llama-cpp-python's server
+        ([("top_k", -1), ("top_k", 0), *list(PLAIN.items())[1:]], {}),  # transformers serve, OpenAI
+    ],
+)
+@pytest.mark.parametrize("chat", [False, True])
+def test_only_fields_that_the_server_takes_are_sent(server, refuses, left, chat):
+    server.refuses = refuses
+    assert openai.settle(server.url, "org/tiny", chat=chat) == left
+    assert len(server.asked) <= 3
+    assert {"messages" in asked for asked in server.asked} == {chat}
+
+
+def test_a_server_with_one_endpoint_is_asked_there(server):
+    server.lacks = ["/completions"]
+    assert openai.settle(server.url, "org/tiny", chat=False) == PLAIN
+    server.lacks = ["/completions", "/chat/completions"]
+    with pytest.raises(
+        UserError, match="does not answer a first question with --model 'org/tiny': HTTP 404: Not Found"
+    ):
+        openai.settle(server.url, "org/tiny", chat=False)
+
+
+def test_a_fault_at_the_start_is_no_refusal(server):
+    server.faults, server.share = ["429", "reset", "cut"], 0.5
+    assert openai.settle(server.url, "org/tiny", chat=False) == PLAIN
+    assert server.met
+
+
+def test_what_was_sent_is_noted_and_part_of_the_key(server, suite, pytester):
+    def model_of_the_newest_run():
+        with open_store(str(pytester.path / ".variantbench" / "runs.db")) as store:
+            return store.find_run()["manifest"]["models"][0]
+
+    options = ["--engine=openai", f"--base-url={server.url}", "--model=org/tiny"]
+    assert suite(*options).ret == 0
+    assert model_of_the_newest_run()["sampling"] == PLAIN
+    server.refuses = [("min_p", 0.0)]
+    again = suite(*options)
+    again.stdout.no_fnmatch_line("*in the store already*")  # it may sample otherwise
+    assert "min_p" not in model_of_the_newest_run()["sampling"]
+    assert all("min_p" not in asked for asked in server.asked[-12:])
+
+
 def test_a_whole_run_resumes_where_its_budget_ended(server, suite, mode):
     options = ["--engine=openai", f"--base-url={server.url}", "--model=org/tiny", "--batch-size=2", *mode]
     first = suite(*options, "--max-requests=5")
@@ -204,7 +197,7 @@ def test_a_whole_run_resumes_where_its_budget_ended(server, suite, mode):
     first.stdout.fnmatch_lines(["stopped: --max-requests 5 is reached*"])
     second = suite(*options)
     second.stdout.re_match_lines([r".*[1-5] of them are in the store already, \d+ to generate"])
-    assert len(server.asked) <= 12 + 2  # what was on its way when the budget ended
+    assert len(server.asked) <= 2 + 12 + 2  # a first question of each run; what was on its way when the budget ended
 
 
 @pytest.mark.parametrize(
