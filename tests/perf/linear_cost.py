@@ -47,7 +47,9 @@ def channel() -> float:
     prompt = Prompt("i", "f", "prefix" * 1000, "question", Decoding(16))
     jobs = [Job(str(n), "m", prompt) for n in range(ASKED)]
     board.submit(jobs, None)
-    board.answer({job.id: Answer(Completion("The answer is 7. " * 30, FinishReason.END, 1, 1, "e"), "k") for job in jobs})
+    board.answer(
+        {job.id: Answer(Completion("The answer is 7. " * 30, FinishReason.END, 1, 1, "e"), "k") for job in jobs}
+    )
     stream = Stream(address, key)
     started = time.perf_counter()
     for job in jobs:
