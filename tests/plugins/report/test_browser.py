@@ -162,12 +162,12 @@ def test_writing_from_right_to_left_turns_nothing_else_round(browser, address, s
         places = [cell.bounding_box()["x"] for cell in cells.all()]
         assert places == sorted(places)
         assert page.evaluate("getComputedStyle(document.querySelector('td bdi')).unicodeBidi") == "isolate"
+        keep(page, "viewer-rtl-list")
         page.locator("tbody a").first.click()
         page.wait_for_load_state("load")
         assert page.evaluate("getComputedStyle(document.body).direction") == "ltr"
         for cell in page.get_by_role("region", name="Grades, table").locator("td").all():
             assert cell.evaluate("cell => getComputedStyle(cell).unicodeBidi") == "isolate"
-        keep(page, "viewer-rtl-list")
 
 
 def test_a_report_of_hostile_answers_runs_none_of_them(browser, reports):
