@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from variantbench.plugins.datatypes import Decoding, FinishReason, Prompt, text_hash
@@ -31,14 +32,20 @@ class Row:
     own_ids: list[int]
     finish: FinishReason | None = None
     new_ids: list[int] = field(default_factory=list)
-    generator: torch.Generator | None = None
+    random: Random | None = None
     started: float = field(default_factory=time.perf_counter)
 
     def restart(self) -> None:
         """Forget what was generated."""
         self.finish = None
         self.new_ids.clear()
-        self.generator = None
+        self.random = None
+
+    def draw(self) -> float:
+        """The next of the row's own random numbers, from 0 to 1."""
+        if self.random is None:
+            self.random = Random(_sampling_seed(self.job.prompt))  # noqa: S311 - chooses words
+        return self.random.random()
 
 
 def give_back_memory() -> None:
@@ -90,30 +97,30 @@ class Ending:
 
 
 def choose(logits: torch.Tensor, rows: Sequence[Row], decoding: Decoding) -> list[int]:
-    """The next token of every row: the likeliest, or drawn from the row's own generator.
+    """The next token of every row: the likeliest, or drawn with the row's own random numbers.
 
     `logits` are rows x vocabulary in float32. A sampled answer depends on its own prompt and seed alone, not on the
-    other rows.
+    other rows. Only the chosen tokens leave the device.
     """
-    if decoding.temperature == 0:
-        chosen: list[int] = logits.argmax(dim=-1).tolist()
-        return chosen
-    probabilities = (logits / decoding.temperature).softmax(dim=-1).cpu()
-    return [_draw(each, row, decoding.top_p) for each, row in zip(probabilities, rows, strict=True)]
+    chosen = logits.argmax(dim=-1) if decoding.temperature == 0 else _draw(logits, rows, decoding)
+    tokens: list[int] = chosen.tolist()
+    return tokens
 
 
-def _draw(probabilities: torch.Tensor, row: Row, top_p: float) -> int:
+def _draw(logits: torch.Tensor, rows: Sequence[Row], decoding: Decoding) -> torch.Tensor:
+    """Where a random share of the probability is reached, token by token; of the likeliest tokens that make `top_p`."""
     import torch
 
-    if row.finish is not None:
-        return 0
-    if row.generator is None:
-        row.generator = torch.Generator().manual_seed(_sampling_seed(row.job.prompt))
-    if top_p < 1:
-        ordered, index = probabilities.sort(descending=True)
-        probabilities = probabilities.clone()
-        probabilities[index[ordered.cumsum(0) - ordered >= top_p]] = 0
-    return int(probabilities.multinomial(1, generator=row.generator))
+    probabilities = (logits / decoding.temperature).softmax(dim=-1)
+    index = None
+    if decoding.top_p < 1:
+        probabilities, index = probabilities.sort(descending=True, stable=True)
+        before = probabilities.cumsum(dim=-1) - probabilities
+        probabilities = probabilities.masked_fill(before >= decoding.top_p, 0.0)
+    reached = probabilities.double().cumsum(dim=-1)
+    share = torch.tensor([[row.draw()] for row in rows], dtype=torch.float64, device=logits.device)
+    place = torch.searchsorted(reached, share * reached[:, -1:], right=True).clamp_(max=logits.shape[-1] - 1)
+    return (place if index is None else index.gather(-1, place))[:, 0]
 
 
 def _sampling_seed(prompt: Prompt) -> int:

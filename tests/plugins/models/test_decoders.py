@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="needs transformers")
 
 from variantbench.plugins.datatypes import Decoding, FinishReason, Prompt  # noqa: E402
 from variantbench.plugins.generation.plan import Job  # noqa: E402
-from variantbench.plugins.models.decoding import Ending, Row  # noqa: E402
+from variantbench.plugins.models.decoding import Ending, Row, choose  # noqa: E402
 from variantbench.plugins.models.engines import transformers as engine  # noqa: E402
 from variantbench.plugins.models.plain import PlainDecoder  # noqa: E402
 from variantbench.plugins.models.shared_prefix import SharedPrefixDecoder  # noqa: E402
@@ -116,6 +116,23 @@ def test_a_sampled_answer_is_fixed_by_its_seed():
     assert answers(decoder, prefix, own, temperature=1.0) == once
     other = answers(decoder, prefix, own, temperature=1.0, seed=4)
     assert all(other[row] != once[row] for row in once)
+
+
+@pytest.mark.parametrize("top_p", [1.0, 0.7])
+def test_tokens_are_drawn_as_often_as_they_are_probable(top_p):
+    decoding = Decoding(max_new_tokens=1, temperature=0.5, top_p=top_p)
+    logits = torch.tensor([0.3, -torch.inf, 1.0, 0.9, -0.5, -torch.inf])
+    rows = [
+        Row(Job(str(n), "m", Prompt(str(n), "f", "", "the same text", decoding, n)), "b", 1, [1]) for n in range(20_000)
+    ]
+    drawn = choose(logits.expand(len(rows), -1), rows, decoding)
+    counts = torch.bincount(torch.tensor(drawn), minlength=6) / len(rows)
+    expected = (logits / 0.5).softmax(-1)
+    if top_p < 1:  # the likeliest makes 0.47 of it, the likeliest two 0.86
+        expected = torch.where(expected >= expected[3], expected, 0.0)
+        expected /= expected.sum()
+    assert torch.equal(counts == 0, expected == 0)
+    assert (counts - expected).abs().max() < 4 * (0.25 / len(rows)) ** 0.5
 
 
 def test_no_prefix_and_one_row():
