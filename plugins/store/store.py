@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
@@ -38,7 +39,7 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
-from variantbench.plugins.datatypes import Completion, FinishReason, Prompt, text_hash
+from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Prompt, text_hash
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
 
@@ -189,29 +190,27 @@ class Store:
         self, completions: Sequence[tuple[str, Prompt, Completion]], *, model_identity: str, settings: Mapping[str, Any]
     ) -> None:
         """Keep completions under their keys; the texts of their prefixes must be in the store."""
+
+        @cache
+        def asked(decoding: Decoding, seed: int, chat: bool) -> str:
+            return json.dumps({**settings, "decoding": asdict(decoding), "seed": seed, "chat": chat})
+
+        created = now()
         self._add(
             schema.completions,
             [
                 {
                     "key": key,
                     "model_identity": model_identity,
-                    "settings": json.dumps(
-                        {**settings, "decoding": asdict(prompt.decoding), "seed": prompt.seed, "chat": prompt.chat}
-                    ),
+                    "settings": asked(prompt.decoding, prompt.seed, prompt.chat),
                     "prefix_hash": prompt.prefix_hash,
                     "suffix": prompt.suffix,
                     **completion.as_dict(),
-                    "created": now(),
+                    "created": created,
                 }
                 for key, prompt, completion in completions
             ],
         )
-
-    def text(self, key: str) -> str:
-        """The shared text of that hash, empty if there is none."""
-        with self._reading() as connection:
-            found = connection.execute(select(schema.texts.c.text).where(schema.texts.c.hash == key)).scalar()
-        return found or ""
 
     def completions(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The stored completions among those keys."""
