@@ -23,6 +23,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
 FOREIGN = (
     ".",
     "apt",
+    "cd",
     "createdb",
     "docker",
     "git",
@@ -110,4 +111,5 @@ PROGRAMS: Mapping[str, Callable[[list[str]], None]] = {
     "pip": _pip,
     "tox": _tox,
     "python": _python,
+    "python3": _python,
 }

@@ -26,7 +26,7 @@ SEEDS = (0, 20261130)
 # A scripted model is the share of known questions that it answers rightly, and that of fresh variants.
 MODELS = {
     "models/some-right.json": (0.7, 0.6),
-    "models/memorised.json": (0.9, 0.4),
+    "checkpoints/candidate": (0.9, 0.4),
     "checkpoints/step-1000": (0.8, 0.8),
     "checkpoints/step-2000": (0.55, 0.55),
 }
@@ -38,7 +38,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workshop")
     items = _items()
     for name, (base, variants) in MODELS.items():
-        _write_json(folder / name, {"default": "", "answers": _answers(items, base, variants)})
+        _write_json(folder / name, {"default": "The final answer is 7777.", "answers": _answers(items, base, variants)})
     _write_tables(folder)
     _copy_logs(folder)
     _write_cases(folder)
