@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from docs.generate import option_parser
+from tests.docs.generated import generate
 from variantbench.plugins.cli import variantbench
 from variantbench.plugins.options import read_options
 
@@ -54,7 +54,7 @@ def check_command(command: str) -> None:
 
 
 def _pytest(words: list[str]) -> None:
-    parser = option_parser()
+    parser = generate.option_parser()
     for names, settings in PYTEST_OPTIONS.items():
         parser.add_argument(*names, **settings)
     parser.add_argument("paths", nargs="*")

@@ -97,7 +97,7 @@ def run(block: Block, command: list[str], folder: Path, *, status: int = 0) -> s
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
     }
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=170
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
     )
     shown = f"{block.place}: {shlex.join(command)}\n{done.stdout}{done.stderr}"
     assert done.returncode == status, f"exit status {done.returncode}, not {status}: {shown}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import commands, option_parser
+from tests.docs.generated import generate
 from variantbench.plugins.cli import variantbench
 
 ROOT = Path(__file__).parent.parent.parent
@@ -22,8 +22,10 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
 def known_options() -> set[str]:
-    ours = {name for action in option_parser()._actions for name in action.option_strings}
-    return ours.union(*({*option.opts} for _, command in commands(variantbench, ()) for option in command.params))
+    ours = {name for action in generate.option_parser()._actions for name in action.option_strings}
+    return ours.union(
+        *({*option.opts} for _, command in generate.commands(variantbench, ()) for option in command.params)
+    )
 
 
 def test_the_reference_is_made_from_this_code():
@@ -32,12 +34,12 @@ def test_the_reference_is_made_from_this_code():
     assert done.returncode == 0, f"old: {done.stdout}{done.stderr}python docs/generate.py writes them anew"
 
 
-@pytest.mark.parametrize("action", option_parser()._actions, ids=lambda action: action.option_strings[0])
+@pytest.mark.parametrize("action", generate.option_parser()._actions, ids=lambda action: action.option_strings[0])
 def test_every_option_says_what_it_does(action):
     assert action.help
 
 
-@pytest.mark.parametrize(("path", "command"), list(commands(variantbench, ())))
+@pytest.mark.parametrize(("path", "command"), list(generate.commands(variantbench, ())))
 def test_every_command_says_what_it_does(path, command):
     assert command.help
 

@@ -1,4 +1,4 @@
-"""The built distributions, each in an environment with nothing else: ``python tests/package/check.py`` (`tox -e package`).
+"""Both distributions, each in an environment with nothing else: ``python tests/package/check.py``, `tox -e package`.
 
 Builds the sdist and from it the wheel, installs the wheel into a new environment, runs the benchmarks from an unrelated
 folder with a scripted model, and does it again with the sdist.
