@@ -23,9 +23,8 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 def known_options() -> set[str]:
     ours = {name for action in generate.option_parser()._actions for name in action.option_strings}
-    return ours.union(
-        *({*option.opts} for _, command in generate.commands(variantbench, ()) for option in command.params)
-    )
+    subcommands = [command for _, command in generate.commands(variantbench, ())]
+    return ours.union(*(option.opts for command in subcommands for option in command.params))
 
 
 def test_the_reference_is_made_from_this_code():
