@@ -3,6 +3,7 @@
 An engine module holds
 
 * ``REQUIRES``: the distributions it needs, and ``EXTRA``: the extra of ours that installs them;
+* ``REVISION``: part of the key under which answers are reused; raised when the same prompt may get another answer;
 * ``SERVED = True`` and ``identify(base_url, model)`` where a server holds the model instead of files here;
 * ``load(settings) -> Engine``: loads the model; heavy imports happen inside, in the engine process only.
 """
