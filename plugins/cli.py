@@ -24,8 +24,19 @@ if TYPE_CHECKING:
     from variantbench.plugins.grading import Execute
 
 
+def _show_versions(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the versions of everything that can change a result, and end."""
+    if wanted:
+        from variantbench.plugins.versions import version_lines
+
+        click.echo("\n".join(version_lines()))
+        context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="variantbench", message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_versions, help="Show all versions."
+)
 def variantbench() -> None:
     """Reasoning microbenchmarks for language models. To run them: pytest benchmarks/ --model NAME."""
 

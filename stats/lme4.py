@@ -215,7 +215,8 @@ def _pymer4() -> tuple[Any, _R]:
     except (ImportError, OSError, ValueError, RuntimeError) as error:
         raise Lme4MissingError(
             f"lme4 is not at hand ({type(error).__name__}: {' '.join(str(error).split())[:100]}): install R with lme4, "
-            "lmerTest and emmeans, then pip install 'variantbench[r]' (docs/statistics.md), or use the default backend"
+            "lmerTest and emmeans, then pip install 'variantbench[r]' (docs/howto/statistics.md), "
+            "or use the default backend"
         ) from None
     return Lmer, _R(robjects, embedded)
 

@@ -58,6 +58,16 @@ def test_the_entry_points_import_nothing_heavy(module):
     assert done.stdout.strip() == "[]"
 
 
+def test_the_version_is_said_without_anything_heavy():
+    heavy = ("torch", "transformers", "numpy", "scipy", "pandas", "sqlalchemy", "statsmodels", "docker")
+    code = (
+        "import sys; from variantbench.plugins.versions import version_lines; list(version_lines()); "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_supervisor_imports_no_torch():
     code = "import sys, variantbench.plugins.generation.supervisor; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from variantbench.plugins.store import schema
+
 
 def variantbench(*arguments: str, cwd=None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -70,5 +72,9 @@ def test_runs_and_report_show_what_was_run(suite, script, pytester):
     assert "gsm       gsm               base             1/2" in shown
 
 
-def test_version():
-    assert variantbench("--version").stdout.startswith("variantbench 0.")
+def test_version_names_whatever_can_change_a_result():
+    lines = variantbench("--version").stdout.splitlines()
+    assert lines[0].startswith("variantbench 0.")
+    for subject in ("engine transformers ", "engine openai", "sandbox runner ", "grader "):
+        assert any(line.startswith(subject) for line in lines), subject
+    assert lines[-1] == f"store schema {schema.CURRENT}"

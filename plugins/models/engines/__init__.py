@@ -3,6 +3,7 @@
 An engine module holds
 
 * ``REQUIRES``: the distributions it needs, and ``EXTRA``: the extra of ours that installs them;
+* ``REVISION``: part of the key under which answers are reused; raised when the same prompt may get another answer;
 * ``SERVED = True``, ``identify(base_url, model)`` and ``settle(base_url, model, chat)`` where a server holds the model
   instead of files here: what it says of it, and the engine's arguments for it;
 * ``answered_by(arguments)`` where the answers are those of another engine, which this one only distributes: its name
