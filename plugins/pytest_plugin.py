@@ -80,6 +80,7 @@ def _configure(config: pytest.Config) -> None:
     from variantbench.plugins.controller import Controller
     from variantbench.plugins.controller_hooks import ControllerHooks
     from variantbench.plugins.gate import policy_of
+    from variantbench.plugins.signals import interrupt_on_termination
     from variantbench.plugins.speaker import Speaker
     from variantbench.plugins.store import open_store
 
@@ -87,6 +88,7 @@ def _configure(config: pytest.Config) -> None:
     store = open_store(run.store)
     policy, baseline = policy_of(run), load_run(store, run.baseline) if run.baseline else None
     models = prepare(run, specs, say=speaker.say)
+    config.add_cleanup(interrupt_on_termination())
     controller = Controller(run, models, store, policy=policy, baseline=baseline, say=speaker.say)
     config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
     config.stash[ANSWERS] = Answers(controller.stream(ahead=_ANSWERS_AHEAD))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
@@ -230,9 +230,11 @@ class Store:
     # runs
 
     def start_run(self, run_id: str, manifest: Mapping[str, Any]) -> None:
-        """Note that a run has begun."""
-        row = {"id": run_id, "started": now(), "status": "running", "manifest": json.dumps(manifest, sort_keys=True)}
-        self._add(schema.runs, [row])
+        """Note that a run has begun, after every other: the newest stays the newest where a clock was set back."""
+        row = {"id": run_id, "status": "running", "manifest": json.dumps(manifest, sort_keys=True)}
+        with self._reading() as connection:
+            latest = connection.execute(select(func.max(schema.runs.c.started))).scalar()
+        self._add(schema.runs, [{**row, "started": max(now(), _just_after(latest))}])
 
     def finish_run(self, run_id: str, status: str, manifest: Mapping[str, Any]) -> None:
         """Note how a run ended, and with how many answers."""
@@ -456,9 +458,15 @@ class Store:
                 yield connection
         except SQLAlchemyError as error:
             raise StoreError(
-                f"store {self.url} cannot be written ({short(error)}): free the disk or mend its permissions; "
-                "what was stored before is safe, run the same command again to go on"
+                f"store {self.url} cannot be written ({short(error)}): free the disk, mend its permissions "
+                "or see that the database is up; what was stored before is safe, run the same command again to go on"
             ) from None
+
+
+def _just_after(moment: str | None) -> str:
+    if moment is None:
+        return ""
+    return (datetime.fromisoformat(moment) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
 
 
 def _slices(values: list[str], size: int) -> Iterator[list[str]]:

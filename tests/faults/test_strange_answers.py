@@ -70,9 +70,7 @@ def test_a_run_takes_them_all(pytester, script, mode):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *model, *limits, *mode)
     assert result.ret == 0
     with open_store(str(pytester.path / ".variantbench/runs.db")) as store:
-        found = [
-            (row["question"], row["text"], row["robust_verdict"]) for row in store.records(store.find_run()["id"])
-        ]
+        found = [(row["question"], row["text"], row["robust_verdict"]) for row in store.records(store.find_run()["id"])]
     assert len(found) == 2 * len(STRANGE)
     for question, text, verdict in found:
         assert text == STRANGE[question.partition("]")[0][1:]], question
