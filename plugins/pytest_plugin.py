@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 from collections.abc import Generator, Mapping
@@ -80,6 +81,7 @@ def _configure(config: pytest.Config) -> None:
     from variantbench.plugins.controller import Controller
     from variantbench.plugins.controller_hooks import ControllerHooks
     from variantbench.plugins.gate import policy_of
+    from variantbench.plugins.signals import interrupt_on_termination
     from variantbench.plugins.speaker import Speaker
     from variantbench.plugins.store import open_store
 
@@ -87,6 +89,7 @@ def _configure(config: pytest.Config) -> None:
     store = open_store(run.store)
     policy, baseline = policy_of(run), load_run(store, run.baseline) if run.baseline else None
     models = prepare(run, specs, say=speaker.say)
+    config.add_cleanup(interrupt_on_termination())
     controller = Controller(run, models, store, policy=policy, baseline=baseline, say=speaker.say)
     config.stash[CONTROLLER], config.stash[CHAT_MODELS] = controller, controller.chat_models
     config.stash[ANSWERS] = Answers(controller.stream(ahead=_ANSWERS_AHEAD))
@@ -148,12 +151,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Hand the selected cases to the supervisor."""
+    from variantbench.plugins.errors import EngineError
+
     config = session.config
     if ANSWERS not in config.stash:
         return
     if CONTROLLER in config.stash:
         config.stash[CONTROLLER].start_listening()
-    config.stash[ANSWERS].submit(session.items)
+    with contextlib.suppress(EngineError):  # the supervisor is gone: the first case that asks for its answer says so
+        config.stash[ANSWERS].submit(session.items)
     gc.freeze()  # tens of thousands of cases live to the end: the collector need not visit them again and again
 
 

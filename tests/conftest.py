@@ -119,12 +119,18 @@ def smollm2(needs) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a two-layer model whose tokens are bytes; its answers differ from prompt to prompt."""
-    torch = pytest.importorskip("torch", reason="needs torch")
-    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    """The folder of a small model of its own kind."""
+    pytest.importorskip("torch", reason="needs torch")
+    pytest.importorskip("transformers", reason="needs transformers")
+    return make_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def make_tiny_model(folder: Path) -> Path:
+    """Makes in `folder` a two-layer model whose tokens are bytes; its answers differ from prompt to prompt."""
+    import torch
+    import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    folder = tmp_path_factory.mktemp("models") / "tiny"
     letters = ["<pad>", "<eos>", "<bos>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
     inner = Tokenizer(models.BPE(vocab={letter: n for n, letter in enumerate(letters)}, merges=[]))
     inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()

@@ -33,6 +33,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
         self.with_job: frozenset[str] | None = None  # None until the supervisor has the jobs
         self.answered: set[str] = set()
         self.abandoned = False  # no more answers come
+        self.suspects: set[int] = set()  # tests that a worker died in: each is tried once more, by another
         self.pending: dict[int, None] = {}  # what no worker has yet, in order; a dict, since tests leave it one by one
 
     def submitted(self, ids: Iterable[str]) -> None:
@@ -92,16 +93,21 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
             self._send_ready()
 
     def remove_node(self, node: Any) -> str | None:
-        """Forget a worker that ended; what it had not run goes back to the queue. Returns the test it died in."""
+        """Forget a worker that ended; what it had not run goes back to the queue.
+
+        The test it died in goes to another, since it may have died for want of memory; returns it the second time.
+        """
         with self.lock:
             unfinished = self.node2pending.pop(node)
             if not unfinished or self.collection is None:
                 return None
-            died_in: str = self.collection[unfinished[0]]
-            self.pending.update(dict.fromkeys(unfinished[1:]))
-            self.ready.extendleft(reversed(unfinished[1:]))
+            guilty = self.abandoned or unfinished[0] in self.suspects  # abandoned: it ended itself
+            self.suspects.add(unfinished[0])
+            left = unfinished[1:] if guilty else unfinished
+            self.pending.update(dict.fromkeys(left))
+            self.ready.extendleft(reversed(left))
             self._send_ready()
-            return died_in
+            return self.collection[unfinished[0]] if guilty else None
 
     def _start(self) -> None:
         """Once both the tests and the jobs are known: everything answered, or without a job, is ready."""

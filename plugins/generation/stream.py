@@ -21,11 +21,11 @@ from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass
 from variantbench.plugins.errors import EngineError, EnoughError
 from variantbench.plugins.generation.channel import Message, connect, new_address, receive, send
 from variantbench.plugins.generation.plan import Job, to_wire
-from variantbench.plugins.generation.supervisor import ModelTask
+from variantbench.plugins.generation.supervisor import GO_ON, ModelTask
 from variantbench.plugins.preflight import Program
 from variantbench.plugins.sandbox.choose import SandboxTask
 
-GONE = "the supervisor process is gone: run the same command again, what was stored is not generated twice"
+GONE = f"the supervisor process is gone: {GO_ON}"
 
 
 class Stream:

@@ -30,6 +30,7 @@ from variantbench.plugins.preflight import Program
 from variantbench.plugins.sandbox.choose import SandboxTask
 from variantbench.plugins.store import Store, open_store
 
+GO_ON = "run the same command again, what was stored is not generated twice"
 # An engine that dies is started again with what it has not answered, so many times.
 RESTARTS = 2
 
@@ -255,6 +256,7 @@ class Generation:
             cause = self._generate(model, left, keys, twins, store)
         if self.ended or self.board.enough:
             return
+        cause = f"{cause}; started {RESTARTS + 1} times in vain: once it can live, {GO_ON}"
         failure = Completion(cause, FinishReason.ERROR, 0, 0, "")  # never graded, reported as an error
         left_over = [keys[job.id] for batch in self._unanswered(batches) for job in batch.jobs]
         self._answer(dict.fromkeys(left_over, failure), twins, how="failed")

@@ -118,13 +118,3 @@ def test_on_postgresql(command, tmp_path, postgres):
     subprocess.run([*command, "--store=calm.db"], cwd=tmp_path, check=True, capture_output=True)
     killed_and_resumed([*command, "-n2"], tmp_path, postgres, KILLS)
     assert report(postgres) == report(str(tmp_path / "calm.db"))
-
-
-def test_two_runs_at_once_in_one_store(command, tmp_path):
-    """One file, two processes, the same questions: both complete, and each answer is kept once."""
-    both = [subprocess.Popen([*command, "--store=one.db"], cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
-    with open_store(str(tmp_path / "one.db")) as store:
-        assert [run["records"] for run in store.runs()] == [ITEMS, ITEMS]
-        assert not check(store).faults
-    assert stored(str(tmp_path / "one.db")) == ITEMS
