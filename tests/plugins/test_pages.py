@@ -68,7 +68,9 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("few", [500, 3])  # beyond that, cut-off answers and batches are not looked up by name
-@pytest.mark.parametrize(("filters", "belongs"), FILTERS, ids=lambda value: str(value) if isinstance(value, dict) and value else None)
+@pytest.mark.parametrize(
+    ("filters", "belongs"), FILTERS, ids=lambda value: str(value) if isinstance(value, dict) and value else None
+)
 def test_pages_lead_through_what_belongs_there_once_and_back(store, runs, filters, belongs, few, monkeypatch):
     monkeypatch.setattr("variantbench.plugins.store.pages._FEW", few)
     expected = {row["case_id"] for row in store.records(runs[0]) if belongs(row)}
