@@ -100,7 +100,7 @@ def load_cases(path: Path, *, protocol: str, kinds: Sequence[str] = ()) -> list[
         if line.strip():
             try:
                 case = _case(json.loads(line), protocol=protocol)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
                 raise UserError(
                     f"{path}:{number}: no case ({type(error).__name__}: {error}): a case is a JSON object with id, "
                     f"kind ({', '.join(KINDS)}), text, gold and expected.verdict (correct, incorrect, void)"

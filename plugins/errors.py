@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+# Messages quote what they found, and that may be a megabyte. Start (the place) and end (what to do) are kept.
+_START, _END = 700, 500
+
 
 class VariantbenchError(Exception):
-    """Base of every error of this package."""
+    """Base of every error of this package. Its message is one line that can be printed, whatever it quotes."""
+
+    def __init__(self, message: str) -> None:
+        if len(message) > _START + _END:
+            message = f"{message[:_START]} ... {message[-_END:]}"
+        super().__init__("".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in message))
 
 
 class UserError(VariantbenchError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -63,7 +62,7 @@ def _git_state() -> dict[str, str]:
     """Commit and whether anything is changed in the working folder, where that is a git checkout."""
     try:
         answers = [
-            subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5, check=True).stdout.strip()  # noqa: S603, S607
+            subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5, check=True).stdout.strip()  # noqa: S603, S607 - git, as the user would call it
             for arguments in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
         ]
     except (OSError, subprocess.SubprocessError):
@@ -73,9 +72,4 @@ def _git_state() -> dict[str, str]:
 
 def command_line() -> list[str]:
     """The command that started this process."""
-    return [os.path.basename(sys.argv[0]), *map(_without_password, sys.argv[1:])]
-
-
-def _without_password(argument: str) -> str:
-    """An argument as it may be kept: the password of a URL in it masked."""
-    return re.sub(r"(://[^:/@\s]+:)[^@/\s]+@", r"\1***@", argument)
+    return [os.path.basename(sys.argv[0]), *map(shown_url, sys.argv[1:])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from variantbench.plugins.options import RunConfig
 
 Say = Callable[[str], None]
 
+_SECRET = re.compile("token$|password|secret|api_?key", re.IGNORECASE)
 # Prompts generated together where --batch-size does not say.
 _BATCH_ON_CPU, _BATCH_ON_GPU = 32, 128
 
@@ -59,6 +61,11 @@ def check(run: RunConfig) -> tuple[RunConfig, list[ModelSpec]]:
 
 
 def _check_engine_options(run: RunConfig) -> None:
+    if "@" in run.base_url or "?" in run.base_url:  # not shown: it may be a secret
+        raise UserError(
+            "--base-url holds a user, a password or a query, which would be kept with the run: give the key "
+            "in the environment (VARIANTBENCH_API_KEY) and the bare URL"
+        )
     if run.engine_args and run.engine not in ("vllm", "ray"):
         raise UserError(f"--engine-arg goes with --engine vllm and ray, not with {run.engine}")
     answered_by(run.engine, engine_arguments(run.engine_args))
@@ -189,9 +196,13 @@ def engine_arguments(texts: Sequence[str]) -> dict[str, Any]:
         name, separator, value = text.partition("=")
         if not separator or not name.isidentifier():
             raise UserError(f"--engine-arg {text!r}: write NAME=VALUE, as in tensor_parallel_size=4")
+        if _SECRET.search(name):
+            raise UserError(
+                f"--engine-arg {name}=... would be kept with the run: give secrets in the environment (HF_TOKEN)"
+            )
         try:
             arguments[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments[name] = value
     return arguments
 

@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -54,7 +55,7 @@ def read_run(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     try:
         with _open(path, "rt", packed=path.suffix == ".gz") as file:
             lines = [*_lines(file)]
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise UserError(f"{path} is no exported run ({error}): `variantbench runs export RUN` writes one") from None
     if len(lines) < 2 or lines[0].get("variantbench_run") != FORMAT:
         raise UserError(f"{path} is no exported run of this version: `variantbench runs export RUN` writes one")

@@ -38,8 +38,8 @@ def fit_table(
     if optimizers and backend != LME4:
         raise UserError("--optimizers compares lme4's own: add --glmm-backend pymer4")
     table = read_table(path, [response, *fixed, group])
-    columns = table[response].to_numpy(), table[list(fixed)].to_numpy(dtype=float), table[group].to_numpy()
     try:
+        columns = table[response].to_numpy(), table[list(fixed)].to_numpy(dtype=float), table[group].to_numpy()
         full = fit(
             *columns,
             names=list(fixed),

@@ -123,7 +123,7 @@ def load_format(name: str) -> Format:
         plain = load_format(name.removesuffix(NO_SPACE))
         return replace(plain, name=plain.name + NO_SPACE, question=plain.question.rstrip(" "))
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
-    if not path.is_file():
+    if not _is_file(path):
         raise UserError(
             f"no prompt format {name!r}: choose from {', '.join(available_formats())} "
             f"(each also with {NO_SPACE}), or give the path of a .toml file"
@@ -135,11 +135,18 @@ def load_format(name: str) -> Format:
     return parse_format(path.stem, text, place=str(path))
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def parse_format(name: str, text: str, *, place: str) -> Format:
     """The format that a TOML text describes; `place` names its file in errors."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{place}: not valid TOML: {error}") from None
     body = _Table(place, "", table)
     decoding = _Table(place, "[decoding].", body.take("decoding", dict))

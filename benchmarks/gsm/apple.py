@@ -53,7 +53,7 @@ def read_annotated(path: Path) -> AnnotatedTemplate:
     try:
         source = path.read_text(encoding="utf-8")
         table = json.loads(source)
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a readable JSON template: {error}") from error
     if not isinstance(table, dict) or any(key not in table for key in KEYS):
         raise UserError(f"{path}:1: an annotated template is an object with the keys {', '.join(KEYS)}")
@@ -98,7 +98,13 @@ class _Reader:
             notes=template_notes(self.name),
             hash=text_hash(self.source),
         )
-        return AnnotatedTemplate(template, declared, _defaults(text), int(self.table["id_orig"]))
+        return AnnotatedTemplate(template, declared, _defaults(text), self.original_id())
+
+    def original_id(self) -> int:
+        try:
+            return int(self.table["id_orig"])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UserError(f"{self.path}:1: key 'id_orig': {error}") from None
 
     def split(self) -> tuple[str, dict[str, str]]:
         parts = _HEADER.split(self.annotated)

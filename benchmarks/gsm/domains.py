@@ -45,7 +45,7 @@ class Domain:
         """What the question shows for an element."""
         if self.texts is not None:
             return self.texts[index]
-        assert self.numbers is not None  # noqa: S101
+        assert self.numbers is not None  # noqa: S101 - as above
         return show(self.numbers[index])
 
     def find(self, text: str) -> int | None:

@@ -108,7 +108,7 @@ def published_items(rows: Iterable[Located], subset: str, source: str) -> dict[s
             target = final_answer(str(row["answer"]))
             notes = template_notes(f"{subset}/{group}", published=True)
             question = " ".join(str(row["question"]).split())
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise UserError(
                 f"{where}: not a row of Apple's release ({error!r}); id, instance, question, answer, "
                 "original_id, original_question and original_answer are needed"

@@ -23,6 +23,7 @@ from variantbench.benchmarks.gsm.items import check_counts, draw_groups, read_fo
 from variantbench.benchmarks.gsm.rows import own_items, published_items, read_jsonl
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.telemetry import switch_off
 
 SUBSETS = {"main": "symbolic", "p1": "p1", "p2": "p2"}
 HUB_DATASET = "apple/GSM-Symbolic"
@@ -132,6 +133,7 @@ def _apple(source: Source, count: int, seed: int, sample: int | None) -> tuple[I
 
 def _hub_rows(source: Source) -> tuple[Iterator[tuple[str, Any]], str]:
     """The rows of the dataset on the hub and the revision they are of."""
+    switch_off()
     try:
         datasets = importlib.import_module("datasets")
     except ImportError as error:

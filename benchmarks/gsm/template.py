@@ -85,7 +85,7 @@ def read_template(path: Path) -> Template:
     try:
         source = path.read_text(encoding="utf-8")
         table = tomllib.loads(source)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a readable TOML template: {error}") from error
     _check_keys(path, source, table)
     return _Reader(path, source, table).template()

@@ -46,6 +46,7 @@ def import_(
 
     What matches a template of --match-templates becomes an item of the benchmark gsm.
     """
+    from variantbench.plugins.exchange.formats import reader_of
     from variantbench.plugins.exchange.importing import Choices, import_logs, summary_lines
     from variantbench.plugins.store import open_store
 
@@ -59,6 +60,8 @@ def import_(
         place=_placing(match_templates) if match_templates else None,
         covariates=_covariates() if match_templates or benchmark == "gsm" else None,
     )
+    for path in files:
+        reader_of(path, tool)  # what is no log makes no store
     with open_store(store) as opened:
         for line in summary_lines(import_logs(opened, files, choices)):
             click.echo(line)

@@ -17,10 +17,12 @@ from typing import IO, Any
 from variantbench.plugins.errors import VariantbenchError
 from variantbench.plugins.generation.plan import Batch, from_wire
 from variantbench.plugins.models.engines import Engine, EngineSettings, find_engine
+from variantbench.plugins.telemetry import switch_off
 
 
 def main() -> None:
     """Load the model that the first line names, then generate what each further line asks for."""
+    switch_off()
     out = _take_stdout()
     lines: Queue[str] = Queue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()

@@ -101,7 +101,7 @@ class ReadyScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no ty
             unfinished = self.node2pending.pop(node)
             if not unfinished or self.collection is None:
                 return None
-            guilty = unfinished[0] in self.suspects
+            guilty = self.abandoned or unfinished[0] in self.suspects  # abandoned: it ended itself
             self.suspects.add(unfinished[0])
             left = unfinished[1:] if guilty else unfinished
             self.pending.update(dict.fromkeys(left))

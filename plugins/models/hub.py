@@ -8,6 +8,7 @@ from pathlib import Path
 
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.models.registry import ModelSpec
+from variantbench.plugins.telemetry import switch_off
 
 _FILES = ["*.safetensors", "*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken"]
 _SECOND_COPIES = ["consolidated*", "original/*"]  # of the same weights, in other forms
@@ -15,6 +16,7 @@ _SECOND_COPIES = ["consolidated*", "original/*"]  # of the same weights, in othe
 
 def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
     """The folder with the model's files, downloaded if needed; UserError says how to get access."""
+    switch_off()
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError

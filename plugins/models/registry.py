@@ -16,6 +16,16 @@ _REGISTRY = Path(__file__).with_name("models.toml")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
+# The keys of an entry and what each holds.
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("hub", "path", "embedded", "revision", "licence", "dtype", "access"), str),
+    **dict.fromkeys(("chat", "trust_remote_code"), bool),
+    "parameters": float | int,
+    "context": int,
+    "studies": list,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """A model as named by the user. One of `embedded`, `hub` and `path` says where its weights are.
@@ -45,11 +55,35 @@ class ModelSpec:
 @cache
 def registry() -> dict[str, ModelSpec]:
     """Every entry of models.toml by its name."""
-    tables = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
-    return {
-        name: ModelSpec(name=name, **{**table, "studies": tuple(table.get("studies", ()))})
-        for name, table in tables.items()
-    }
+    return read_registry(_REGISTRY)
+
+
+def read_registry(path: Path) -> dict[str, ModelSpec]:
+    """The entries of a registry file; UserError names the first that is none."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not a readable registry of models: {error}") from None
+    return {name: _spec(path, name, table) for name, table in tables.items()}
+
+
+def _spec(path: Path, name: str, table: Any) -> ModelSpec:
+    if not isinstance(table, dict):
+        raise UserError(f"{path}: {name!r} is {table!r:.60}: write it as a [table]")
+    for key, value in table.items():
+        kind = _KINDS.get(key)
+        if kind is None:
+            raise UserError(f"{path}: [{name}] has the unknown key {key!r}: allowed are {', '.join(_KINDS)}")
+        texts = value if isinstance(value, list) and kind is list else []
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise UserError(f"{path}: [{name}] {key} is {value!r:.60}: a value of type {_words(kind)} belongs there")
+        if not all(isinstance(text, str) for text in texts):
+            raise UserError(f"{path}: [{name}] {key} is {value!r:.60}: a list of texts belongs there")
+    return ModelSpec(name=name, **{**table, "studies": tuple(table.get("studies", ()))})
+
+
+def _words(kind: Any) -> str:
+    return str(getattr(kind, "__name__", kind))
 
 
 def resolve_model(text: str) -> ModelSpec:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Verdict
+from variantbench.plugins.errors import StoreError
 from variantbench.plugins.report.baselines import Baseline, baselines
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.frame import asked, frame
@@ -112,6 +113,9 @@ def _line(key: tuple[str, str, str, str], rows: Any) -> Line:
 
 
 def _counts(verdicts: Any) -> Counter[Verdict]:
+    unknown = set(verdicts.dropna().unique()) - set(Verdict)
+    if unknown:
+        raise StoreError(f"the store holds the verdicts {sorted(map(str, unknown))}, which no variantbench gives")
     return Counter({Verdict(name): int(count) for name, count in verdicts.value_counts().items() if count})
 
 

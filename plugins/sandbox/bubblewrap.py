@@ -86,7 +86,7 @@ def find_bwrap() -> str:
 
 def version_of(program: str) -> str:
     """What the program says of itself."""
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603 - bwrap
     return done.stdout.strip()
 
 
@@ -97,7 +97,7 @@ class ProcessBox:
         self._socket, theirs = socket.socketpair()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the box
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(  # noqa: S603 - `command` or unprotected.py made it
                 list(command),
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),

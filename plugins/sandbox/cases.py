@@ -97,7 +97,7 @@ def load_sandbox_cases(path: Path) -> list[SandboxCase]:
         if line.strip():
             try:
                 cases.append(_case(json.loads(line)))
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 raise UserError(
                     f"{path}:{number}: no case ({type(error).__name__}: {error}): a case is a JSON object with id, "
                     f"code and expected_class (one of {', '.join(ending.value for ending in ExecutionClass)})"

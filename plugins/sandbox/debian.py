@@ -81,7 +81,7 @@ def _compile(root: Path, interpreter: Path) -> None:
 
 
 def _run(command: list[str], *, cwd: str | None = None, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(  # noqa: S603 - commands of ours
         command, capture_output=True, text=True, check=False, cwd=cwd, env=environment
     )
     if done.returncode != 0:

@@ -114,7 +114,7 @@ def even_out(root: Path) -> None:
 
 def _standard_library(python: Path) -> tuple[Path, str]:
     code = "import sysconfig; print(sysconfig.get_path('stdlib'))"
-    done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - this Python
     library = Path(done.stdout.strip())
     return library, library.name
 
@@ -147,7 +147,7 @@ def shared_libraries(files: Iterable[Path]) -> list[Path]:
     """The shared libraries that files need, and the loader, by ``ldd``."""
     found: set[Path] = set()
     for file in files:
-        done = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+        done = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False)  # noqa: S603, S607 - libc's own
         found.update(Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.MULTILINE))
     return sorted(found)
 

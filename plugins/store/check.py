@@ -27,7 +27,7 @@ class Checked:
 
 def check(store: Store) -> Checked:
     """Look at everything that can be checked without a model."""
-    with store.engine.connect() as connection:
+    with store.reading() as connection:
         return Checked(
             runs=_count(connection, schema.runs),
             records=_count(connection, schema.records),

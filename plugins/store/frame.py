@@ -20,7 +20,6 @@ Columns of repeated text are categorical. The view ``answers`` holds the same fo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -29,6 +28,7 @@ import pandas
 from sqlalchemy import select
 
 from variantbench.plugins.datatypes import label_in_doubt
+from variantbench.plugins.errors import StoreError
 from variantbench.plugins.shards import wholes
 from variantbench.plugins.store import schema
 from variantbench.plugins.store.store import Store, open_store
@@ -79,7 +79,7 @@ def asked(url: str | Store, run: str | Sequence[str] | None = None) -> Any:
     store, runs = _runs(url, run)
     run_ids = [one["id"] for one in runs]
     query = select(schema.records.c.item_hash).where(schema.records.c.run_id.in_(run_ids)).distinct()
-    with store.engine.connect() as connection:
+    with store.reading() as connection:
         hashes = connection.execute(query).scalars().all()
     items = _items(store, hashes, texts=True)
     return items.sort_values(["benchmark", "group_id", "variant", "item", "question"]).reset_index(drop=True)
@@ -94,7 +94,7 @@ def texts(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str
         .join(schema.completions, completions.key == records.completion_key, isouter=True)
     )
     found: dict[tuple[str, str], tuple[str, str]] = {}
-    with store.engine.connect() as connection:
+    with store.reading() as connection:
         for run_id, case_id in cases:
             rows = connection.execute(query.where(records.run_id == run_id, records.case_id == case_id))
             found |= {(run, case): (question, answer or "") for run, case, question, answer in rows}
@@ -119,7 +119,7 @@ def _answers(store: Store, run_ids: Sequence[str], *, texts: bool) -> Any:
         .join(schema.completions, schema.completions.c.key == schema.records.c.completion_key, isouter=True)
         .where(schema.records.c.run_id.in_(run_ids))
     )
-    with store.engine.connect() as connection:
+    with store.reading() as connection:
         rows = connection.execute(query).fetchall()
     return pandas.DataFrame.from_records(rows, columns=names)
 
@@ -131,15 +131,20 @@ def _items(store: Store, hashes: Sequence[str], *, texts: bool) -> Any:
     query = select(
         schema.items.c.hash, schema.items.c.notes, schema.items.c.covariates, *(schema.items.c[n] for n in names)
     )
-    with store.engine.connect() as connection:
+    with store.reading() as connection:
         rows = [row for row in connection.execute(query) if row[0] in wanted]
     items = pandas.DataFrame.from_records(
         [row[3:] for row in rows], columns=names, index=pandas.Index([row[0] for row in rows])
     ).rename(columns={"id": "item"})
-    doubtful = {notes: label_in_doubt(json.loads(notes)) for notes in {row[1] for row in rows}}
+    doubtful = {notes: label_in_doubt(map(str, store.decoded(notes, list))) for notes in {row[1] for row in rows}}
     items["doubtful_label"] = [doubtful[row[1]] for row in rows]
-    covariates = pandas.DataFrame([json.loads(row[2]) for row in rows], index=items.index)
-    return items.join(covariates.astype(float))
+    covariates = pandas.DataFrame([store.decoded(row[2], dict) for row in rows], index=items.index)
+    try:
+        return items.join(covariates.astype(float))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreError(
+            f"store {store.url} holds a covariate that is no number ({error}): `covariates` of `items`"
+        ) from None
 
 
 def _newest(answers: Any) -> Any:

@@ -65,7 +65,7 @@ class Pages:
         """How many there are, counted up to one more than `COUNTED`."""
         of_key = [_R.completion_key.in_(_CUT_OFF) if one is _WAS_CUT_OFF else one for one in where]
         some = self._cases(run_id, of_key).limit(COUNTED + 1).subquery()
-        with self.store.engine.connect() as connection:
+        with self.store.reading() as connection:
             return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
     def answer(self, run_id: str, case_id: str) -> Mapping[str, Any] | None:
@@ -175,7 +175,7 @@ class Pages:
 
     def _few(self, query: Select[Any]) -> list[Any] | None:
         """What the query finds, None if that is much."""
-        with self.store.engine.connect() as connection:
+        with self.store.reading() as connection:
             few = list(connection.execute(query.limit(_FEW + 1)).scalars())
         return few if len(few) <= _FEW else None
 
@@ -202,11 +202,11 @@ class Pages:
         return place
 
     def _tuples(self, query: Select[Any]) -> list[tuple[str, ...]]:
-        with self.store.engine.connect() as connection:
+        with self.store.reading() as connection:
             return [tuple(row) for row in connection.execute(query)]
 
     def _rows(self, query: Select[Any]) -> list[Any]:
-        with self.store.engine.connect() as connection:
+        with self.store.reading() as connection:
             return list(connection.execute(query).mappings())
 
 

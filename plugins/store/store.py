@@ -24,7 +24,6 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
-    make_url,
     select,
     update,
 )
@@ -51,11 +50,9 @@ def now() -> str:
 
 
 def shown_url(text: str) -> str:
-    """A store's URL as it may be printed and kept: without its password."""
-    try:
-        return make_url(text).render_as_string(hide_password=True) if "://" in text else text
-    except ArgumentError:
-        return text
+    """A store's URL, or an argument that may hold one, as it may be printed and kept: without its passwords."""
+    text = re.sub(r"(://[^:/@\s]*:)\S*@", r"\1***@", text)  # up to the last @: a password may hold one
+    return re.sub(r"(password=)[^&\s]*", r"\1***", text, flags=re.IGNORECASE)
 
 
 def store_url(text: str) -> str:
@@ -67,7 +64,7 @@ def open_store(text: str, *, create: bool = True) -> Store:
     """The store at a path or URL, its schema brought up to date; StoreError says what is wrong with it."""
     try:
         store = _connect(store_url(text), create=create)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, OSError) as error:
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, OSError, ValueError, RuntimeError) as error:
         raise StoreError(
             f"--store {shown_url(text)!r} is no path or URL that can be opened ({short(error)}): give a file in a "
             "folder that you may write, or postgresql+psycopg://user:password@host/database "
@@ -209,7 +206,7 @@ class Store:
 
     def text(self, key: str) -> str:
         """The shared text of that hash, empty if there is none."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(select(schema.texts.c.text).where(schema.texts.c.hash == key)).scalar()
         return found or ""
 
@@ -218,7 +215,7 @@ class Store:
         table = schema.completions
         names = tuple(Completion.__dataclass_fields__)
         found: dict[str, Completion] = {}
-        with self._reading() as connection:
+        with self.reading() as connection:
             for some in _slices(list(keys), _MOST_PARAMETERS):
                 query = select(table.c.key, *(table.c[name] for name in names)).where(table.c.key.in_(some))
                 for key, *values in connection.execute(query):
@@ -232,7 +229,7 @@ class Store:
     def start_run(self, run_id: str, manifest: Mapping[str, Any]) -> None:
         """Note that a run has begun, after every other: the newest stays the newest where a clock was set back."""
         row = {"id": run_id, "status": "running", "manifest": json.dumps(manifest, sort_keys=True)}
-        with self._reading() as connection:
+        with self.reading() as connection:
             latest = connection.execute(select(func.max(schema.runs.c.started))).scalar()
         self._add(schema.runs, [{**row, "started": max(now(), _just_after(latest))}])
 
@@ -257,10 +254,10 @@ class Store:
             .where(schema.runs.c.id.startswith(beginning, autoescape=True))
             .order_by(schema.runs.c.started.desc(), schema.runs.c.id.desc())
         )
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = [dict(row) for row in connection.execute(query).mappings()]
             for run in found:
-                run["manifest"] = json.loads(run["manifest"])
+                run["manifest"] = self.decoded(run["manifest"], dict)
                 if run["records"] is None:  # not finished, or killed
                     run["records"] = self._count_answers(connection, run["id"])
         return found
@@ -338,7 +335,7 @@ class Store:
 
     def _newest_gradings(self, query: Select[Any]) -> Iterator[Mapping[str, Any]]:
         """The rows of a query ordered by case, of the newest grader each."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(query).mappings()
             for _, gradings in groupby(rows, key=lambda row: row["case_id"]):
                 yield dict(max(gradings, key=lambda row: (len(row["grader"]), row["grader"])))
@@ -384,7 +381,7 @@ class Store:
         """Runs that something else stands on, with what that is."""
         noise = schema.noise.c
         needed = {row["run_id"]: f"baseline {row['name']!r}" for row in self.baselines()}
-        with self._reading() as connection:
+        with self.reading() as connection:
             for pair in connection.execute(select(noise.first_run, noise.second_run)):
                 needed |= dict.fromkeys(pair, "a noise measurement")
         return needed
@@ -406,7 +403,7 @@ class Store:
         query = select(schema.baselines).order_by(schema.baselines.c.number.desc())
         if name is not None:
             query = query.where(schema.baselines.c.name == name)
-        with self._reading() as connection:
+        with self.reading() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def add_noise(
@@ -432,12 +429,13 @@ class Store:
         """The newest measurement of a model's noise, if there is one."""
         table = schema.noise
         query = select(table).where(table.c.model_identity == model_identity).order_by(table.c.number.desc()).limit(1)
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(query).mappings().first()
         return dict(found) if found else None
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read from; StoreError where it cannot."""
         try:
             with self.engine.connect() as connection:
                 yield connection
@@ -450,6 +448,19 @@ class Store:
             return
         with self._writing() as connection:
             connection.execute(self._insert_new(table).on_conflict_do_nothing(), list(rows))
+
+    def decoded(self, cell: Any, kind: type) -> Any:
+        """The value of a cell that must hold JSON of that kind; StoreError where somebody else has written there."""
+        try:
+            value = json.loads(cell)
+        except (ValueError, TypeError, RecursionError):
+            value = None
+        if not isinstance(value, kind):
+            raise StoreError(
+                f"store {self.url} holds {cell!r:.60} where JSON of type {kind.__name__} belongs: something else has "
+                "written to it; take a copy of before"
+            )
+        return value
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

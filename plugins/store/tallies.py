@@ -68,7 +68,7 @@ def tallies(store: Store, run_id: str, *, asked_in: str) -> Iterator[Tally]:
         .group_by(*keys)
         .order_by(*keys)
     )
-    with store.engine.connect() as connection:
+    with store.reading() as connection:
         for model, benchmark, form, name, successes, judged in connection.execute(query):
             yield Tally(model, benchmark, form, name, int(successes), int(judged))
 

@@ -256,6 +256,12 @@ def table(counts: Mapping[str, Count]) -> list[str]:
     return [*lines, f"| **all** | {' | '.join(f'**{cell:,}**' for cell in every)} |"]
 
 
+def written(page: Path) -> dict[str, Count]:
+    """The counts in a page's table."""
+    rows = re.findall(r"^\| ([^*|]+) \| ([\d,| ]+) \|$", page.read_text(), re.MULTILINE)
+    return {name: Count(*(int(cell.replace(",", "")) for cell in cells.split("|"))) for name, cells in rows}
+
+
 def write_table(page: Path, counts: Mapping[str, Count], *, minutes: float) -> None:
     """Put the table between the page's marks."""
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}"
@@ -293,7 +299,8 @@ def main() -> int:
         print(f"{time.monotonic() - started:5.0f} s  {fault.name}: {counts[fault.name]}", flush=True)
     print("\n".join(table(counts)))
     if chosen.page:
-        write_table(chosen.page, counts, minutes=(time.monotonic() - started) / 60)
+        kept = written(chosen.page) if chosen.only else {}  # what was not tried now stays
+        write_table(chosen.page, {**kept, **counts}, minutes=(time.monotonic() - started) / 60)
     return any(one.survived < one.tried for one in counts.values())
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from variantbench.plugins import manifest
 from variantbench.plugins.datatypes import (
     Completion,
     Decoding,
@@ -202,7 +201,7 @@ def test_passwords_are_not_kept():
 
 
 def command_line_of(arguments):
-    return " ".join(map(manifest._without_password, arguments))
+    return " ".join(map(shown_url, arguments))
 
 
 def test_a_full_disk_is_said(store, monkeypatch):

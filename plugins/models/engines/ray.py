@@ -75,7 +75,6 @@ def load(settings: EngineSettings) -> RayEngine:
 
 
 def _connect(ray: Any, address: str) -> None:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # what Ray will do by default one day, and warns of until then
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if ray.is_initialized():

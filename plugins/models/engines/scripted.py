@@ -83,6 +83,8 @@ def load(settings: EngineSettings) -> ScriptedEngine:
     path = Path(settings.source)
     try:
         script = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        if not isinstance(script, dict) or not isinstance(script.get("answers", {}), dict):
+            raise ValueError("an object is needed, and in it for answers another")
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"--model={path} is no script that --engine scripted can read: {error}") from None
     return ScriptedEngine(path, script)

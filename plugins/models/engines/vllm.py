@@ -37,7 +37,13 @@ def load(settings: EngineSettings) -> VllmEngine:
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     from vllm import LLM
 
-    options: dict[str, Any] = {"enable_prefix_caching": True, "max_num_seqs": settings.batch_size, "seed": 0}
+    # pickled weights are programs: only --engine-arg load_format=... can ask for another form
+    options: dict[str, Any] = {
+        "load_format": "safetensors",
+        "enable_prefix_caching": True,
+        "max_num_seqs": settings.batch_size,
+        "seed": 0,
+    }
     if settings.context:
         options["max_model_len"] = settings.context
     try:
