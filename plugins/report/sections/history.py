@@ -71,7 +71,7 @@ def _rows(steps: Sequence[Step]) -> Iterator[list[Cell]]:
 
 
 def _named(found: Source) -> list[Step]:
-    steps = []
+    steps: list[Step] = []
     for shards in found.wholes:
         own = found.answers[found.answers["run_id"].isin([run["id"] for run in shards])]
         first = shards[0]
