@@ -125,7 +125,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
 
 
-def make_tiny_model(folder: Path) -> Path:
+def make_tiny_model(folder: Path, *, context: int = 1024) -> Path:
     """Makes in `folder` a two-layer model whose tokens are bytes; its answers differ from prompt to prompt."""
     import torch
     import transformers
@@ -144,7 +144,7 @@ def make_tiny_model(folder: Path) -> Path:
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=1024,
+        max_position_embeddings=context,
         pad_token_id=0,
         eos_token_id=1,
         bos_token_id=2,

@@ -192,7 +192,7 @@ def scarce_memory(folder: Path) -> Iterator[Place]:
     """A real model, on an accelerator whose memory runs out (short_of_memory.py)."""
     (folder / "inject").mkdir()
     shutil.copy(SHORT_OF_MEMORY, folder / "inject" / "sitecustomize.py")
-    model = make_tiny_model(folder / "tiny")
+    model = make_tiny_model(folder / "tiny", context=8192)
     options = (f"--model={model}", "--device=cpu", "--max-new-tokens=8", "--limit=truncated=100%", "--limit=void=100%")
     yield Place(
         str(folder / "runs.db"),
@@ -209,7 +209,7 @@ def nothing_changes(run: Run) -> None:
     output, _ = calm.another(f"--store={calm.url}").communicate(timeout=120)
     run.process.wait(timeout=120)
     assert run.stored() == calm.stored(), output
-    assert (run.folder / "ran_out").exists()
+    assert (run.folder / "ran_out").exists(), "memory did not run out"
 
 
 def no_model() -> str:

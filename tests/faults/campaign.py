@@ -197,10 +197,13 @@ def check_books(fault: Fault, run: Run, count: Count) -> None:
             assert not wrong, f"{wrong} misgraded"
             assert not twice, f"{twice} graded twice"
         newest = runs[0]
-        assert (newest["status"], newest["records"]) == ("complete", ITEMS)
+        books = newest["status"], newest["records"]
+        assert books == ("complete", ITEMS), f"the newest run is {books}"
         shown = "\n".join(accuracy_lines(accuracy_of(store, newest["id"])))
         assert fault.script is not None or f" {ITEMS // 3}/{ITEMS} " in shown, shown
-    assert len(run.stored()) == ITEMS * len({each["manifest"]["options"]["models"][0] for each in runs})
+    models = {each["manifest"]["options"]["models"][0] for each in runs}
+    stored = len(run.stored())
+    assert stored == ITEMS * len(models), f"{stored} answers of {len(models)} models are stored"
 
 
 def newest_run(run: Run) -> str:
