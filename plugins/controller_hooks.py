@@ -37,7 +37,8 @@ class ControllerHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record that came with a report, and note a failure's cause."""
         self.speaker.mid_line = True
-        if record := getattr(report, "variantbench_record", None):
+        # taken off the report, which pytest keeps to the end
+        if record := vars(report).pop("variantbench_record", None):
             self.controller.add_record(json.loads(record) if isinstance(record, str) else record)
         if not report.failed:
             return
@@ -46,7 +47,7 @@ class ControllerHooks:
             tally.wrong_answers += 1
             if len(self.wrong) < _WRONG_SHOWN:
                 self.wrong.append(str(report.longrepr))
-        elif hasattr(report, "variantbench_record") and report.when == "setup":
+        elif record and report.when == "setup":
             tally.infrastructure += 1
         else:
             tally.others += 1

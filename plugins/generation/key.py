@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
-from variantbench.plugins.datatypes import Prompt, text_hash
+from variantbench.plugins.datatypes import Decoding, Prompt, text_hash
 
 
 def completion_key(prompt: Prompt, *, model_identity: str, settings: Mapping[str, Any]) -> str:
@@ -23,9 +24,14 @@ def completion_key(prompt: Prompt, *, model_identity: str, settings: Mapping[str
                 dict(settings),
                 prompt.hash,
                 prompt.chat,
-                asdict(prompt.decoding),
+                _plain(prompt.decoding),
                 prompt.seed if sampled else None,
             ],
             sort_keys=True,
         )
     )
+
+
+@lru_cache
+def _plain(decoding: Decoding) -> dict[str, Any]:
+    return asdict(decoding)

@@ -35,6 +35,7 @@ class ScriptedEngine:
 
     def __init__(self, path: Path, script: dict[str, Any]) -> None:
         self.path, self.script = path, script
+        self.died = path.with_suffix(".died")
         self.given = 0
 
     def describe(self) -> dict[str, Any]:
@@ -63,10 +64,9 @@ class ScriptedEngine:
     def _maybe_die(self, question: str) -> None:
         if (fatal := self.script.get("die_on")) is not None and fatal in question:
             os._exit(9)
-        died = self.path.with_suffix(".died")
         once = self.script.get("die_after")
-        if once is not None and self.given >= once and not died.exists():
-            died.touch()
+        if once is not None and self.given >= once and not self.died.exists():
+            self.died.touch()
             os._exit(9)
         always = self.script.get("die_always_after")
         if always is not None and self.given >= always:
