@@ -35,14 +35,22 @@ def test_the_table_stands_between_its_marks(tmp_path):
     assert table(counts)[-1] == "| **all** | **5** | **4** | **1,010** | **1** | **0** | **0** |"
 
 
+@pytest.fixture
+def plain_signals():
+    """The signals as a shell starts a program with them; nohup, for one, ignores SIGHUP."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("plain_signals")
 def test_a_signal_interrupts_once_and_a_second_one_ends():
     undo = interrupt_on_termination()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    finally:
-        undo()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    undo()
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
 
 
