@@ -41,7 +41,10 @@ class FakeBox:
                     return
                 answer = struct.pack(">BBHH", 0, 1, 0, len(source)) + source.encode()
                 number += 1 if source == "lie" else 0
-                self.theirs.sendall(struct.pack(">4sQiIIII", b"RES3", number, 0, 1, 1, 1, len(answer)) + answer)
+                try:
+                    self.theirs.sendall(struct.pack(">4sQiIIII", b"RES3", number, 0, 1, 1, 1, len(answer)) + answer)
+                except OSError:  # the pool has hung up
+                    return
 
     def fileno(self) -> int:
         return self.ours.fileno()
