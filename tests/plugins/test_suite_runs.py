@@ -121,7 +121,9 @@ def test_last_failed_runs_only_what_was_wrong(pytester, benchmark_text, script, 
     options = ["--variants-per-template=2", *script(answers=ANSWERS)]
     pytester.runpytest_subprocess(*options)
     result = pytester.runpytest_subprocess(*options, "--lf", *mode)
-    result.stdout.fnmatch_lines(["*2 wrong, 4 no answer*"])
+    # with workers either may be graded first, and so be named first
+    assert "2 wrong" in result.outlines[-1]
+    assert "4 no answer" in result.outlines[-1]
     assert result.parseoutcomes().keys().isdisjoint({"passed", "failed"})
 
 
