@@ -13,7 +13,7 @@ from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Verdi
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.report.baselines import Baseline, baselines
 from variantbench.plugins.store import Store
-from variantbench.plugins.store.frame import asked, frame
+from variantbench.plugins.store.frame import answers_and_questions
 from variantbench.stats.proportions import Proportion, clustered, wilson
 
 _EMPTY = (ExtractionStatus.EMPTY, ExtractionStatus.EMPTY_AFTER_TRIM)
@@ -73,14 +73,11 @@ class Accuracy:
 
 def accuracy_of(store: Store, run: str | Sequence[str], *, with_doubtful_labels: bool = True) -> Accuracy:
     """The accuracy of stored runs, on request without the items whose label may be wrong by their own notes."""
-    answers, questions = frame(store, run), asked(store, run)
-    if not with_doubtful_labels:
-        answers, questions = (table[~table["doubtful_label"]] for table in (answers, questions))
-    return accuracy(answers, questions)
+    return accuracy(*answers_and_questions(store, run, with_doubtful_labels=with_doubtful_labels))
 
 
 def accuracy(answers: Any, questions: Any) -> Accuracy:
-    """The accuracy in a frame of answers to these questions (`plugins/store/frame.py`: `frame`, `asked`)."""
+    """The accuracy in a frame of answers to these questions (`plugins/store/frame.py`: `answers_and_questions`)."""
     rows = answers.assign(part=parts(answers))
     lines = [_line(key, some) for key, some in rows.groupby(_KEYS, observed=True, sort=True)]
     return Accuracy(tuple(lines), _baselines(questions))

@@ -15,7 +15,7 @@ from variantbench.plugins.report.analysis.logic import Logic, logic
 from variantbench.plugins.report.analysis.study import Experiment, Study, study
 from variantbench.plugins.shards import wholes
 from variantbench.plugins.store import Store
-from variantbench.plugins.store.frame import asked, frame
+from variantbench.plugins.store.frame import answers_and_questions
 from variantbench.plugins.store.tallies import Tally, earlier_runs, tallies
 from variantbench.stats.lme4 import Lme4MissingError
 
@@ -27,7 +27,7 @@ class Source:
     ``earlier`` are runs before a single one in its line, with what they got right of its questions.
 
     ``studies`` are by benchmark and protocol, for benchmarks with base questions and variants. ``questions`` are those
-    of `plugins/store/frame.py: asked`.
+    of `plugins/store/frame.py: answers_and_questions`.
     """
 
     runs: tuple[Mapping[str, Any], ...]
@@ -77,9 +77,7 @@ def source(
     names: list[str | None] = [runs] if runs is None or isinstance(runs, str) else list(runs) or [None]
     found = list({run["id"]: run for run in (store.find_run(name) for name in names)}.values())
     run_ids = [run["id"] for run in found]
-    answers, questions = frame(store, run_ids), asked(store, run_ids)
-    if not with_doubtful_labels:
-        answers, questions = (table[~table["doubtful_label"]] for table in (answers, questions))
+    answers, questions = answers_and_questions(store, run_ids, with_doubtful_labels=with_doubtful_labels)
     benchmarks = _with_variants(answers)
     return Source(
         runs=tuple(found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -66,6 +67,32 @@ class Box(Protocol):
 
     def close(self) -> str:
         """End the box and everything in it; says what its end looked like."""
+
+
+class SocketStream:
+    """The two streams of a box whose runner is at the other end of a socket."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self.link = link
+        link.setblocking(False)
+
+    def fileno(self) -> int:
+        """The socket's descriptor."""
+        return self.link.fileno()
+
+    def send(self, data: memoryview) -> int:
+        """How many bytes the socket took."""
+        try:
+            return self.link.send(data[:65_536])
+        except BlockingIOError:
+            return 0
+
+    def receive(self) -> bytes | None:
+        """Bytes of the runner's standard output."""
+        try:
+            return self.link.recv(65_536)
+        except BlockingIOError:
+            return None
 
 
 class Backend(Protocol):

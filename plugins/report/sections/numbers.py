@@ -13,7 +13,7 @@ from scipy.special import expit
 from variantbench.plugins.integers import integers
 from variantbench.plugins.report.analysis.answers import Choice, Floats, Integers, Part, Protocol, split
 from variantbench.plugins.report.analysis.effects import GAMMA, VARIANT, NumberEffect
-from variantbench.plugins.report.sections.variants import fit_words, log_interval, odds, state_of
+from variantbench.plugins.report.sections.variants import drawn_effects, fit_words, log_interval, odds, state_of
 from variantbench.plugins.report.source import Source
 from variantbench.plugins.report.tables import Cell, Chart, Column, Figure, Interval, Kind, Section, Table, table
 from variantbench.stats.ks import KolmogorovSmirnov, ks_templates
@@ -96,10 +96,10 @@ def _rows(found: Source, protocol: Protocol) -> Iterator[list[Cell]]:
 
 def _three(found: Source) -> Iterator[Figure]:
     """The variant effect, γ, and the variant effect given γ: three panels on one axis."""
-    rows: list[list[Cell]] = []
-    for benchmark, experiment, place, one in found.effects():
-        state = state_of(one.effect, one.fit, one.p, float(experiment.holm.adjusted[place]))
-        rows.append([benchmark, one.format, one.model, "variant", log_interval(one.effect), state])
+    rows: list[list[Cell]] = [
+        [benchmark, form, model, "variant", interval, state]
+        for benchmark, form, model, interval, state in drawn_effects(found)
+    ]
     for benchmark in found.benchmarks:
         for numbers in found.studies[benchmark, Protocol.ROBUST].ex3:
             for place, effect in enumerate(numbers.effects):

@@ -237,11 +237,15 @@ def _interactions(found: Source) -> Iterator[Table]:
         )
 
 
-def _forest(found: Source) -> Figure:
-    rows: list[list[Cell]] = []
+def drawn_effects(found: Source) -> Iterator[tuple[str, str, str, Interval, str]]:
+    """Benchmark, format, model, interval and state of every variant effect, as figures show them."""
     for benchmark, experiment, place, effect in found.effects():
         state = state_of(effect.effect, effect.fit, effect.p, float(experiment.holm.adjusted[place]))
-        rows.append([benchmark, effect.format, effect.model, log_interval(effect.effect), state])
+        yield benchmark, effect.format, effect.model, log_interval(effect.effect), state
+
+
+def _forest(found: Source) -> Figure:
+    rows: list[list[Cell]] = [list(row) for row in drawn_effects(found)]
     data = table(
         "forest",
         "Variant effect: log odds ratio with its 95% profile interval",

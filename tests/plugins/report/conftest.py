@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,6 +76,15 @@ def stored(tmp_path_factory) -> Stored:
         study = simulate(store, [*synthetic_rows(2, seed=3), *styles], gsm=gsm, logic=logic, seed=3)
         hostile = _hostile_run(store)
     return Stored(path, study, before, after, hostile)
+
+
+@pytest.fixture(scope="module")
+def address(stored):
+    """The address that `variantbench view` prints."""
+    command = [sys.executable, "-m", "variantbench.plugins.cli", "view", "--store", stored.path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+        yield serving.stdout.readline().split()[0]
+        serving.terminate()
 
 
 def _hostile_run(store) -> str:

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,14 +28,6 @@ def reports(stored, tmp_path_factory):
             path.write_text(render(build_report(store, runs), "html"))
             found[name] = path.as_uri()
     return found
-
-
-@pytest.fixture(scope="module")
-def address(stored):
-    command = [sys.executable, "-m", "variantbench.plugins.cli", "view", "--store", stored.path]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        yield serving.stdout.readline().split()[0]
-        serving.terminate()
 
 
 @contextmanager

@@ -21,15 +21,6 @@ from variantbench.plugins.viewer.filters import Filters, read_comparison, read_f
 from variantbench.plugins.viewer.serve import listen
 
 
-@pytest.fixture(scope="module")
-def address(stored):
-    """The address that `variantbench view` prints."""
-    command = [sys.executable, "-m", "variantbench.plugins.cli", "view", "--store", stored.path]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        yield serving.stdout.readline().split()[0]
-        serving.terminate()
-
-
 @pytest.fixture
 def get(address):
     def ask(path: str) -> tuple[int, str]:
