@@ -13,8 +13,8 @@ from variantbench.plugins.baseline import StoredRun
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import Gate, Tally, judge, rows_of_same_model, with_noise
 from variantbench.plugins.generation.channel import Message
+from variantbench.plugins.generation.model_task import ModelTask
 from variantbench.plugins.generation.stream import GONE, Stream, SupervisorProcess
-from variantbench.plugins.generation.supervisor import ModelTask
 from variantbench.plugins.manifest import command_line, manifest
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.policy import Policy

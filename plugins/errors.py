@@ -5,6 +5,9 @@ from __future__ import annotations
 # Messages quote what they found, and that may be a megabyte. Start (the place) and end (what to do) are kept.
 _START, _END = 700, 500
 
+# What to do after a run that broke off.
+GO_ON = "run the same command again, what was stored is not generated twice"
+
 
 class VariantbenchError(Exception):
     """Base of every error of this package. Its message is one line that can be printed, whatever it quotes."""

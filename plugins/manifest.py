@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from variantbench.plugins.generation.supervisor import ModelTask
+from variantbench.plugins.generation.model_task import ModelTask
 from variantbench.plugins.grading import GRADER
 from variantbench.plugins.options import RunConfig
 from variantbench.plugins.store.store import shown_url

@@ -36,13 +36,16 @@ class ShortProtocol:
     def __init__(self, config: pytest.Config, obtain: Callable[[pytest.Item], Any]) -> None:
         self.obtain = obtain
         self.allowed = not any(config.getoption(name, None) for name in _OPTIONS) and not config.getini("log_cli")
-        self._seen: dict[Any, bool] = {}  # by test function: whether its definition allows it
+        # by test function: whether its definition allows it, and where it stands
+        self._seen: dict[Any, bool] = {}
+        self._places: dict[Any, tuple[str, int | None, str]] = {}
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Run one of our cases; None leaves the item to pytest."""
         if not self.allowed or case_of(item) is None or not self._is_plain(item):
             return None
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        hook, location = item.ihook, self._locate(item)
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
         self._run(item)
         # what earlier tests with fixtures of a module or class have set up ends when pytest would end it
         session: Any = item.session
@@ -54,12 +57,22 @@ class ShortProtocol:
         )
         if end.excinfo is not None:
             _report(item, end)
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
         return True
+
+    def _locate(self, item: Any) -> tuple[str, int | None, str]:
+        """The item's file, line and name, asked of pytest once a function: it looks at the disk for each case."""
+        function = _function_of(item)
+        if function not in self._places:
+            file, line, name = item.location
+            self._places[function] = file, line, name.removesuffix(item.name)
+        file, line, before = self._places[function]
+        item.location = file, line, before + item.name
+        return item.location
 
     def _is_plain(self, item: Any) -> bool:
         """Whether function, marks and other plugins let the case take the short way."""
-        function = getattr(item, "originalname", None), item.parent
+        function = _function_of(item)
         if function not in self._seen:
             self._seen[function] = set(item.fixturenames) <= _OUR_FIXTURES and not any(
                 _others(item, hook) for hook in _PHASES
@@ -76,8 +89,13 @@ class ShortProtocol:
         item._request = item.funcargs = None
 
 
+def _function_of(item: Any) -> tuple[str | None, Any]:
+    return getattr(item, "originalname", None), item.parent
+
+
 def _report(item: Any, call: Any) -> None:
-    item.ihook.pytest_runtest_logreport(report=item.ihook.pytest_runtest_makereport(item=item, call=call))
+    hook = item.ihook
+    hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
 
 
 def _call(item: Any, arguments: dict[str, Any]) -> None:

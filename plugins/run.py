@@ -12,7 +12,7 @@ from typing import Any
 from variantbench.plugins.cases import check_prompts
 from variantbench.plugins.datatypes import text_hash
 from variantbench.plugins.errors import UserError
-from variantbench.plugins.generation.supervisor import ModelTask
+from variantbench.plugins.generation.model_task import ModelTask
 from variantbench.plugins.models.device import resolve_device, resolve_dtype
 from variantbench.plugins.models.embedded import get_embedded, get_gguf
 from variantbench.plugins.models.engines import (

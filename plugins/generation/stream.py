@@ -18,10 +18,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from variantbench.plugins.datatypes import Completion, Execution, ExecutionClass
-from variantbench.plugins.errors import EngineError, EnoughError
+from variantbench.plugins.errors import GO_ON, EngineError, EnoughError
 from variantbench.plugins.generation.channel import Message, connect, new_address, receive, send
+from variantbench.plugins.generation.model_task import ModelTask
 from variantbench.plugins.generation.plan import Job, to_wire
-from variantbench.plugins.generation.supervisor import GO_ON, ModelTask
 from variantbench.plugins.preflight import Program
 from variantbench.plugins.sandbox.choose import SandboxTask
 

@@ -8,6 +8,13 @@ import pytest
 
 RIGHT = {"1.0": "The final answer is 10.", "1.1": "The final answer is 11."}
 SHORT = "def pytest_runtest_logreport(report):\n    print(f'PHASE {report.when}')\n"
+METHOD = """
+
+class TestMore:
+    @pytest.mark.questions(items=few_items, formats=("gsm",))
+    def test_method(self, answer):
+        assert answer.is_correct
+"""
 
 
 def phases(result):
@@ -45,6 +52,17 @@ def test_marks_that_change_how_a_case_runs_are_heeded(pytester, script, benchmar
     pytester.makepyfile(test_few=marked)
     result = pytester.runpytest_subprocess("--variants-per-template=0", *script(answers=RIGHT))
     result.stdout.fnmatch_lines([{"skip": "*4 skipped*", "xfail": "*2 xfailed, 2 xpassed*"}[mark]])
+
+
+def test_cases_are_where_pytest_says_they_are(pytester, script, benchmark_text):
+    where = "def pytest_runtest_logreport(report):\n    if report.when == 'call': print(f'PHASE {report.location}')\n"
+    pytester.makepyfile(test_few=benchmark_text, test_more=benchmark_text + METHOD)
+    places = []
+    for own in ("", "def pytest_runtest_setup(item):\n    pass\n"):
+        pytester.makeconftest(where + own)
+        places.append(phases(pytester.runpytest_subprocess(*script(answers=RIGHT), "-s")))
+    assert len(set(places[0])) > 2
+    assert places[0] == places[1]
 
 
 def test_fixtures_of_the_module_end_when_they_should(pytester, script, benchmark_text, mode):
