@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from variantbench.plugins.cases import Case
+from variantbench.plugins.cases import Case, case_id
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Grade, Record, Verdict
 from variantbench.plugins.errors import EngineError, SandboxError
 from variantbench.plugins.generation.plan import Job
@@ -67,12 +67,6 @@ def programs_of(cases: Sequence[Case]) -> list[Program] | None:
     """What the sandbox must get right before these cases are run; None if none of their answers is code."""
     formats = {case.format.name: case.format for case in cases if case.format.kind is AnswerKind.CODE}
     return shot_programs(list(formats.values())) if formats else None
-
-
-def case_id(node_id: str) -> str:
-    """The case's name in the store: its node id without the folders, which differ between checkouts."""
-    path, _, test = node_id.partition("::")
-    return f"{path.rpartition('/')[2]}::{test}"  # pytest writes slashes everywhere
 
 
 def require_answer(record: Record) -> Answer:

@@ -57,6 +57,19 @@ class Case:
         return self.format.render(self.item, shots=shots_from_items(self.shots), seed=self.seed, chat=self.chat)
 
 
+def case_id(node_id: str) -> str:
+    """The case's name in the store: its node id without the folders, which differ between checkouts."""
+    path, _, test = node_id.partition("::")
+    return f"{path.rpartition('/')[2]}::{test}"  # pytest writes slashes everywhere
+
+
+def claim_name(node_id: str, names: dict[str, str]) -> None:
+    """UserError if a test function of another folder has this one's name in the store; `names` has the others'."""
+    other = names.setdefault(case_id(node_id), node_id)
+    if other != node_id:
+        raise UserError(f"{node_id}: its answers would be stored under the names of {other}: rename one of the two")
+
+
 def parametrize(metafunc: pytest.Metafunc, run: RunConfig, chat_models: Mapping[str, bool]) -> None:
     """Turn a test function that carries the ``questions`` mark into one case per model, format, item and repeat.
 

@@ -237,16 +237,19 @@ def simulate(
 @click.argument("run", required=False)
 @STORE
 @SANDBOX
-def regrade(run: str | None, store: str, sandbox_name: str) -> None:
+@click.option("--prompts", multiple=True, metavar="FILE", help="A format of your own that the run was asked in.")
+def regrade(run: str | None, store: str, sandbox_name: str, prompts: tuple[str, ...]) -> None:
     """Grade the stored answers of RUN (the newest if left out) by this version's rules; the old grades are kept."""
     from variantbench.plugins.regrade import has_programs, summary_lines
     from variantbench.plugins.regrade import regrade as regrade_run
     from variantbench.plugins.store import open_store
+    from variantbench.prompts.format import load_format
 
+    own = [load_format(name) for name in prompts]
     opened = open_store(store, create=False)
     run_id = opened.find_run(run)["id"]
-    with _executing(sandbox_name, needed=has_programs(opened, run_id)) as execute:
-        regrading = regrade_run(opened, run_id, execute=execute)
+    with _executing(sandbox_name, needed=has_programs(opened, run_id, own=own)) as execute:
+        regrading = regrade_run(opened, run_id, own=own, execute=execute)
     for line in summary_lines(regrading):
         click.echo(line)
 
@@ -275,20 +278,26 @@ def cases(file: Path, protocol: str, kinds: tuple[str, ...], sandbox_name: str, 
 
 @contextmanager
 def _executing(sandbox: str, *, needed: bool) -> Iterator[Execute | None]:
-    """What executes programs, if any are to be executed and a sandbox works here; else a line says why not."""
-    from variantbench.plugins.errors import SandboxError
-    from variantbench.plugins.sandbox.choose import SandboxTask, open_pool
+    """What executes programs, if any are to be executed and a sandbox works here; else a line says why not.
 
-    pool = None
+    SandboxError if one works but a defence of it does not hold.
+    """
+    from variantbench.plugins.errors import SandboxError
+    from variantbench.plugins.sandbox.choose import SandboxTask, open_backend
+    from variantbench.plugins.sandbox.pool import Pool
+    from variantbench.plugins.sandbox.selftest import self_test
+
     try:
-        pool = open_pool(SandboxTask(sandbox), say=lambda line: click.echo(line, err=True)) if needed else None
+        backend = open_backend(SandboxTask(sandbox), say=lambda line: click.echo(line, err=True)) if needed else None
     except (SandboxError, OSError) as error:
         click.echo(str(error), err=True)
-    try:
-        yield pool.execute if pool else None
-    finally:
-        if pool:
-            pool.close()
+        backend = None
+    if backend is None:
+        yield None
+        return
+    self_test(backend)
+    with Pool(backend) as pool:
+        yield pool.execute
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from variantbench.plugins.answers import case_id
 from variantbench.plugins.baseline import StoredRun
+from variantbench.plugins.cases import case_id
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.gate import Gate, Tally, judge, rows_of_same_model, with_noise
 from variantbench.plugins.generation.channel import Message

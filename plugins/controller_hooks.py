@@ -43,14 +43,15 @@ class ControllerHooks:
         if not report.failed:
             return
         tally = self.controller.tally
-        if hasattr(report, "variantbench_verdict"):
-            tally.wrong_answers += 1
-            if len(self.wrong) < _WRONG_SHOWN:
-                self.wrong.append(str(report.longrepr))
-        elif record and report.when == "setup":
-            tally.infrastructure += 1
-        else:
-            tally.others += 1
+        match getattr(report, "variantbench_verdict", None):
+            case None:
+                tally.others += 1
+            case Verdict.ERROR:
+                tally.infrastructure += 1
+            case _:
+                tally.wrong_answers += 1
+                if len(self.wrong) < _WRONG_SHOWN:
+                    self.wrong.append(str(report.longrepr))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Count what could not be collected: with workers, pytest goes on without it."""
@@ -61,9 +62,9 @@ class ControllerHooks:
     def pytest_report_teststatus(self, report: Any) -> Any:
         """Show wrong answers as measurements, unless the user wants them to fail the run."""
         verdict = getattr(report, "variantbench_verdict", None)
-        if verdict is None or self.controller.run.fail_on == "wrong":
+        if verdict not in _STATUS or self.controller.run.fail_on == "wrong":
             return None
-        return _STATUS[Verdict(verdict)]
+        return _STATUS[verdict]
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the books and decide the exit status."""

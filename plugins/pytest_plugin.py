@@ -24,6 +24,9 @@ CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 ANSWERS: pytest.StashKey[Answers] = pytest.StashKey()
 RECORD: pytest.StashKey[Record] = pytest.StashKey()
 SENT: pytest.StashKey[bool] = pytest.StashKey()  # whether the record has gone to the controller
+NAMES: pytest.StashKey[dict[str, str]] = pytest.StashKey()  # of the test functions in the store, with their node ids
+# How a test says that an answer is wrong.
+_REFUSALS = (AssertionError, pytest.fail.Exception)
 
 NO_MODEL = "no model: pass --model NAME (`variantbench models` lists them; smollm2-135m needs no hub)"
 
@@ -129,10 +132,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make cases of the test functions that carry our mark."""
     if metafunc.definition.get_closest_marker("questions") is None:
         return
-    from variantbench.plugins.cases import parametrize
+    from variantbench.plugins.cases import claim_name, parametrize
     from variantbench.plugins.errors import VariantbenchError
 
     try:
+        claim_name(metafunc.definition.nodeid, metafunc.config.stash.setdefault(NAMES, {}))
         parametrize(metafunc, metafunc.config.stash[RUN], metafunc.config.stash[CHAT_MODELS])
     except VariantbenchError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
@@ -273,11 +277,16 @@ def pytest_runtest_makereport(
         rows = record_rows(record)
         # a worker's report travels by a codec that knows no lone surrogates, and models write them
         vars(report)["variantbench_record"] = json.dumps(rows) if hasattr(item.config, "workerinput") else rows
-    if call.when == "setup" and report.failed:
+    verdict = record.robust.verdict
+    if not report.failed or call.excinfo is None:
+        return report
+    if call.when == "setup" and verdict is Verdict.ERROR:
         report.longrepr = f"{record.case}: {record.robust.reason}"
-    elif call.when == "call" and report.failed and record.robust.verdict in (Verdict.INCORRECT, Verdict.NO_ANSWER):
+        vars(report)["variantbench_verdict"] = verdict.value
+    # any other exception is a mistake of the test's own
+    elif verdict in (Verdict.INCORRECT, Verdict.NO_ANSWER) and call.excinfo.errisinstance(_REFUSALS):
         report.longrepr = explain(record)
-        vars(report)["variantbench_verdict"] = record.robust.verdict.value
+        vars(report)["variantbench_verdict"] = verdict.value
     return report
 
 

@@ -7,7 +7,7 @@ Answers that are code keep their grade where nothing can execute them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.grading import GRADER, Execute, Grades, grade
 from variantbench.plugins.store import Store
 from variantbench.plugins.store.rows import item_of, regraded_row
-from variantbench.prompts.format import AnswerKind, load_format
+from variantbench.prompts.format import AnswerKind, Format, load_format
 
 _MOST_EXAMPLES = 10
 _AT_ONCE = 8
@@ -51,16 +51,39 @@ class Regrading:
     changes: tuple[Change, ...]
 
 
-def regrade(store: Store, run_id: str, *, execute: Execute | None = None) -> Regrading:
-    """Add the present version's grades of every answer of a run that has none; UserError if a format is gone."""
+def formats_of(store: Store, run_id: str, own: Sequence[Format] = ()) -> dict[str, Format]:
+    """The formats of a run's answers that have no grade of the present version, by name; `own` are the user's.
+
+    UserError where there is nothing of ours to grade (the verdicts of an imported run are another tool's), and where a
+    format is neither shipped nor given.
+    """
     _refuse_imported(store, run_id)
+    given = {form.name: form for form in own}
+    return {name: given.get(name) or _shipped(name) for name in {row["format"] for row in _open_rows(store, run_id)}}
+
+
+def _shipped(name: str) -> Format:
+    try:
+        return load_format(name)
+    except UserError:
+        raise UserError(
+            f"the run was asked in the format {name!r}, which is none of variantbench's: give its file with "
+            f"--prompts {name}.toml"
+        ) from None
+
+
+def regrade(store: Store, run_id: str, *, own: Sequence[Format] = (), execute: Execute | None = None) -> Regrading:
+    """Add the present version's grades of every answer of a run that has none. `own` and errors as in `formats_of`."""
+    formats = formats_of(store, run_id, own)
     rows: list[dict[str, Any]] = []
     changes: list[Change] = []
     graders: set[str] = set()
     not_executed = 0
-    old = [row for row in store.records(run_id) if _is_open(row)]
+    old = list(_open_rows(store, run_id))
     with ThreadPoolExecutor(_AT_ONCE) as executor:  # programs wait for their sandbox at the same time
-        new = list(executor.map(lambda row: _grade_again(row, execute), old))
+        new = list(
+            executor.map(lambda row: grade(item_of(row), formats[row["format"]], _completion(row), execute), old)
+        )
     for row, grades in zip(old, new, strict=True):
         graders.add(row["grader"])
         if _UNJUDGED & {grades.robust.extraction.status, grades.paper.extraction.status}:
@@ -74,13 +97,9 @@ def regrade(store: Store, run_id: str, *, execute: Execute | None = None) -> Reg
     return Regrading(run_id, tuple(sorted(graders)), len(rows), not_executed, tuple(changes))
 
 
-def has_programs(store: Store, run_id: str) -> bool:
-    """Whether a run has answers that are code and have no grade of the present version.
-
-    UserError where there is nothing of ours to grade: the verdicts of an imported run are another tool's.
-    """
-    _refuse_imported(store, run_id)
-    return any(load_format(row["format"]).kind is AnswerKind.CODE for row in store.records(run_id) if _is_open(row))
+def has_programs(store: Store, run_id: str, *, own: Sequence[Format] = ()) -> bool:
+    """Whether answers that are to be graded are code."""
+    return any(form.kind is AnswerKind.CODE for form in formats_of(store, run_id, own).values())
 
 
 def _refuse_imported(store: Store, run_id: str) -> None:
@@ -90,13 +109,11 @@ def _refuse_imported(store: Store, run_id: str) -> None:
         raise UserError(f"run {run_id} was imported ({tools}): its verdicts are that tool's, and stay as they are")
 
 
-def _is_open(row: Mapping[str, Any]) -> bool:
-    """Whether an answer has no grade of the present version: none at all, or one that says that it was not executed."""
-    return row["grader"] != GRADER or bool(_UNJUDGED & {row["robust_status"], row["paper_status"]})
-
-
-def _grade_again(row: Mapping[str, Any], execute: Execute | None) -> Grades:
-    return grade(item_of(row), load_format(row["format"]), _completion(row), execute)
+def _open_rows(store: Store, run_id: str) -> Iterator[Mapping[str, Any]]:
+    """The answers without a grade of the present version: with none at all, or one that says it was not executed."""
+    for row in store.records(run_id):
+        if row["grader"] != GRADER or _UNJUDGED & {row["robust_status"], row["paper_status"]}:
+            yield row
 
 
 def _completion(row: Mapping[str, Any]) -> Completion:

@@ -123,6 +123,10 @@ def load_format(name: str) -> Format:
         plain = load_format(name.removesuffix(NO_SPACE))
         return replace(plain, name=plain.name + NO_SPACE, question=plain.question.rstrip(" "))
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    if path.stem.removesuffix(NO_SPACE) in available_formats() and path.resolve().parent != FOLDER.resolve():
+        raise UserError(
+            f"{path}: {path.stem} is a format of variantbench's, and answers carry its name: rename the file"
+        )
     if not _is_file(path):
         raise UserError(
             f"no prompt format {name!r}: choose from {', '.join(available_formats())} "

@@ -11,14 +11,31 @@ from typing import Any
 
 import click
 
-from variantbench.plugins.sandbox.choose import CHOICES, SandboxTask
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.sandbox.choose import UNPROTECTED, SandboxTask, check_choice
+
+
+class SandboxName(click.ParamType[str]):
+    """A sandbox by name, or the folder of sockets of one that is served. Never none: that is for runs alone."""
+
+    name = "sandbox"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; UserError if it is none."""
+        del param, ctx
+        if value == UNPROTECTED:
+            raise UserError(f"--sandbox {UNPROTECTED} goes with pytest alone: name a sandbox")
+        check_choice(SandboxTask(str(value)))
+        return str(value)
+
 
 SANDBOX = click.option(
     "--sandbox",
     "sandbox_name",
-    type=click.Choice(CHOICES[:-1]),
+    type=SandboxName(),
     default="auto",
     show_default=True,
+    metavar="auto|docker|bubblewrap|off|unix:FOLDER",
     help="Which sandbox.",
 )
 RUNTIME = click.option(

@@ -33,6 +33,8 @@ class _State:
 class PlainDecoder:
     """Generates batch after batch, each until its last row has ended."""
 
+    fewest = 1
+
     def __init__(self, model: Any, *, cache_argument: str, size: int) -> None:
         self.model, self.cache_argument, self.size = model, cache_argument, size
 

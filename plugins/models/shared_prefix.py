@@ -230,6 +230,8 @@ def _block_sum(weights: torch.Tensor) -> torch.Tensor:
 class SharedPrefixDecoder:
     """Generates a stream of rows that share a prefix, at most `size` at a time."""
 
+    fewest = FEWEST_ROWS
+
     def __init__(self, model: Any, attention: CascadeAttention, *, cache_argument: str, size: int) -> None:
         self.model, self.attention, self.cache_argument = model, attention, cache_argument
         self.size = max(size, FEWEST_ROWS)

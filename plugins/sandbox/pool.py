@@ -68,6 +68,7 @@ class Pool:
         backend.sweep()
         boxes = boxes or os.cpu_count() or 1
         self._workers = [_Worker(self) for _ in range(min(boxes, backend.most_boxes or boxes))]
+        self._at_work = len(self._workers)
         for worker in self._workers:
             worker.start()
 
@@ -118,6 +119,7 @@ class Pool:
             worker.wake()
         for worker in self._workers:
             worker.join()
+            worker.forget_pipe()
         with self._lock:
             self._give_up("the sandbox was closed")
         self.backend.sweep()
@@ -176,8 +178,16 @@ class Pool:
             self._tasks.extendleft(reversed(again))
             self._lock.notify_all()
 
+    def leave(self, cause: str) -> None:
+        """A worker has no box and gets none; with the last one the answers that wait are given up."""
+        with self._lock:
+            self._at_work -= 1
+            if not self._at_work:
+                self._down = cause
+                self._give_up(cause)
+
     def lost(self, cause: str) -> None:
-        """No more boxes can be had."""
+        """Nothing is executed any more."""
         with self._lock:
             self._down = cause
             self._give_up(cause)
@@ -216,14 +226,17 @@ class _Worker(threading.Thread):
                 if waiting:
                     session = self._session(waiting)
                     waiting = []
-                    if session is not None:
-                        session.run()
+                    if session is None:
+                        return
+                    session.run()
         except BaseException as error:
             self.pool.lost(f"internal error in the sandbox: {error!r}")  # else somebody would wait for ever
             raise
-        finally:
-            os.close(self._wake_end)
-            os.close(self._wake_start)
+
+    def forget_pipe(self) -> None:
+        """Once nobody wakes the worker any more: a number that is free again may soon be another file's."""
+        os.close(self._wake_end)
+        os.close(self._wake_start)
 
     def _session(self, waiting: list[_Task]) -> _Session | None:
         """A box that greets, with the first answers for it; None, the answers put back, if none is to be had."""
@@ -249,7 +262,7 @@ class _Worker(threading.Thread):
             pause = min(2 * pause, _LONGEST_PAUSE)
         self.pool.died(waiting, cause or "closed", suspect=False)
         if not self.pool.closed:
-            self.pool.lost(f"no box could be started: {cause}")
+            self.pool.leave(f"no box could be started: {cause}")
         return None
 
 

@@ -364,9 +364,12 @@ class Store:
     def prune(self, run_ids: Sequence[str], *, completions: bool) -> dict[str, int]:
         """Forget runs with their records; with `completions` also every completion that no run's record needs now.
 
-        StoreError if a run is a baseline or half of a noise measurement. Returns how many rows went, by table.
+        StoreError if a run is a baseline or half of a noise measurement, or if completions are to go while another run
+        is under way. Returns how many rows went, by table.
         """
         self._refuse_to_prune(run_ids)
+        if completions:
+            self._refuse_beside_running(run_ids)
         gone: dict[str, int] = {}
         records = schema.records.c
         with self._writing() as connection:
@@ -396,6 +399,15 @@ class Store:
         for run_id in run_ids:
             if run_id in needed:
                 raise StoreError(f"run {run_id} is needed by {needed[run_id]}: it is not pruned")
+
+    def _refuse_beside_running(self, run_ids: Sequence[str]) -> None:
+        """A run's completions are stored at once, its records later: until then nothing shows that it needs them."""
+        for run in self.runs():
+            if run["status"] == "running" and run["id"] not in run_ids:
+                raise StoreError(
+                    f"run {run['id']} is under way, and may need completions that no record names yet: wait for its "
+                    "end, or, if it was killed, forget it first by its name"
+                )
 
     # baselines and noise
 

@@ -65,6 +65,41 @@ def test_cases_are_where_pytest_says_they_are(pytester, script, benchmark_text):
     assert places[0] == places[1]
 
 
+def test_a_mistake_of_the_test_is_no_wrong_answer(pytester, script, benchmark_text, mode):
+    pytester.makepyfile(test_few=benchmark_text.replace("    assert", "    len(None)\n    assert"))
+    result = pytester.runpytest_subprocess("--variants-per-template=0", *script(answers=RIGHT), *mode)
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["*TypeError: object of type 'NoneType' has no len()"])
+    assert result.ret == 1
+
+
+def test_a_fixture_of_the_tests_own_keeps_its_traceback(pytester, script, benchmark_text, mode):
+    fixture = "@pytest.fixture\ndef own(answer):\n    raise RuntimeError('my own fixture is broken')\n\n\n"
+    text = benchmark_text.replace("@pytest.mark", fixture + "@pytest.mark").replace("(answer)", "(answer, own)")
+    pytester.makepyfile(test_few=text.replace("def own(answer, own)", "def own(answer)"))
+    result = pytester.runpytest_subprocess("--variants-per-template=0", *script(answers=RIGHT), *mode)
+    result.assert_outcomes(errors=4)
+    result.stdout.fnmatch_lines(["*RuntimeError: my own fixture is broken"])
+    assert result.ret == 1
+
+
+def test_two_folders_do_not_share_names_in_the_store(pytester, script, benchmark_text, mode):
+    for folder in ("one", "two"):
+        path = pytester.mkpydir(folder) / "test_few.py"
+        path.write_text(benchmark_text)
+    result = pytester.runpytest_subprocess("--variants-per-template=0", *script(answers=RIGHT), *mode)
+    result.stdout.fnmatch_lines(["*two/test_few.py::test_few: its answers would be stored under the names of one/*"])
+    assert result.ret != 0
+
+
+def test_two_functions_that_ask_the_same_get_their_lines_and_no_traceback(pytester, script, benchmark_text):
+    twin = "\n\n@pytest.mark.questions(items=few_items, formats=('gsm',))\ndef test_twin(answer):\n    assert answer\n"
+    pytester.makepyfile(test_few=benchmark_text + twin)
+    result = pytester.runpytest_subprocess("--variants-per-template=2", *script(answers=RIGHT))
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["the report could not be made (UserError: *stands twice: two test functions*"])
+
+
 def test_fixtures_of_the_module_end_when_they_should(pytester, script, benchmark_text, mode):
     other = """
 import pytest

@@ -19,6 +19,7 @@ from variantbench.plugins.datatypes import (
     Record,
     Verdict,
 )
+from variantbench.plugins.errors import UserError
 from variantbench.plugins.grading import GRADER, grade
 from variantbench.plugins.regrade import regrade, summary_lines
 from variantbench.plugins.report.accuracy import accuracy_of
@@ -125,6 +126,36 @@ def test_code_keeps_its_grade_where_nothing_can_execute_it(store):
     assert (done.graded, done.not_executed) == (0, 1)
     assert [row["robust_verdict"] for row in store.records("run-1")] == ["correct"]
     assert any("1 answers that are code keep their grade" in line for line in summary_lines(done))
+
+
+OWN = """title = "Own"
+source = "here"
+licence = "MIT"
+kind = "yesno"
+chat = false
+[decoding]
+max_new_tokens = 8
+[text]
+question = "{question}"
+"""
+
+
+def test_a_run_in_a_format_of_ones_own_is_graded_with_its_file(store, tmp_path):
+    fill(store, [stored("own", "The final answer is 12.", Verdict.INCORRECT, form="terse")])
+    with pytest.raises(UserError, match="asked in the format 'terse'.*give its file with --prompts terse.toml"):
+        regrade(store, "run-1")
+    (tmp_path / "terse.toml").write_text(OWN.replace("yesno", "text"))
+    command = ["regrade", "run-1", f"--store={tmp_path / 'runs.db'}", f"--prompts={tmp_path / 'terse.toml'}"]
+    done = CliRunner().invoke(variantbench, command)
+    assert done.exit_code == 0, done.output
+    assert verdicts(store, GRADER) == {"own": "correct"}
+
+
+def test_a_format_of_ones_own_does_not_take_the_name_of_one_of_ours(tmp_path):
+    for name in ("gsm", "gsm-nospace"):
+        (tmp_path / f"{name}.toml").write_text(OWN)
+        with pytest.raises(UserError, match=f"{name} is a format of variantbench's.*rename"):
+            load_format(str(tmp_path / f"{name}.toml"))
 
 
 def test_an_engine_failure_stays_one(store):

@@ -146,6 +146,15 @@ def test_pruned_runs_are_gone_with_what_only_they_needed(store):
     assert not check(store).faults
 
 
+def test_completions_stay_while_a_run_is_under_way(store):
+    store.start_run("20990101-running", {"models": []})
+    done = invoke("runs", "prune", "--keep=1", "--completions", "--yes")
+    assert "run 20990101-running is under way" in str(done.exception)
+    assert len(store.runs()) == 3
+    assert invoke("runs", "prune", "20990101-running", "--completions", "--yes").exit_code == 0  # it was killed
+    assert len(store.runs()) == 2
+
+
 def test_a_baseline_is_not_pruned(store):
     newest, oldest = (run["id"] for run in store.runs())
     set_baseline(store, "main", oldest, why="x")

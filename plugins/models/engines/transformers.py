@@ -37,9 +37,10 @@ _ADVICE = "check the folder (config.json, *.safetensors and the tokenizer's file
 
 
 class Decoder(Protocol):
-    """A decoding loop for `size` rows at once."""
+    """A decoding loop for `size` rows at once, of which it computes `fewest` even for less."""
 
     size: int
+    fewest: int
 
     def forget(self) -> None:
         """Give back the memory that it keeps between runs."""
@@ -152,10 +153,20 @@ class TransformersEngine:
             return
         prompt = jobs[0][1].prompt
         if (prompt.prefix, prompt.chat) not in self._checked:
-            check_format(self, prefix_ids, fitting, decoding)
+            self._check(prefix_ids, fitting, decoding)
             self._checked.add((prompt.prefix, prompt.chat))
         for ended in self._decode(prefix_ids, fitting, decoding, ending):
             yield {row.job.id: self._completion(row, ending) for row in ended}
+
+    def _check(self, prefix_ids: list[int], rows: Sequence[Row], decoding: Decoding) -> None:
+        """The canary; where memory runs out, with half as many rows at once."""
+        while True:
+            try:
+                check_format(self, prefix_ids, rows, decoding)
+                return
+            except RuntimeError as error:
+                self._raise_unless_memory(error)
+            self._take_fewer()
 
     def _decode(
         self, prefix_ids: list[int], rows: Sequence[Row], decoding: Decoding, ending: Ending
@@ -170,17 +181,26 @@ class TransformersEngine:
                     yield ended
                 return
             except RuntimeError as error:
-                if not _is_out_of_memory(error):
-                    raise
-                if self.decoder.size == 1:
-                    raise EngineError(
-                        f"model {self.settings.model} runs out of memory with one prompt at a time: {_ADVICE_MEMORY}"
-                    ) from error
-            self.decoder.forget()
-            self.decoder.size //= 2
-            print(f"out of memory: going on with {self.decoder.size} prompts at once", file=sys.stderr)  # noqa: T201
+                self._raise_unless_memory(error)
+            self._take_fewer()
             for row in owed.values():
                 row.restart()
+
+    def _raise_unless_memory(self, error: RuntimeError) -> None:
+        """Raise the error unless it is one of memory and fewer rows at once can be had."""
+        if not _is_out_of_memory(error):
+            raise error
+        if self.decoder.size <= self.decoder.fewest:
+            raise EngineError(
+                f"model {self.settings.model} runs out of memory with {self.decoder.size} prompts at once, the fewest "
+                f"there can be: {_ADVICE_MEMORY}"
+            ) from error
+
+    def _take_fewer(self) -> None:
+        """Half as many rows at once from now on. Called behind the handler: the error holds its frames' tensors."""
+        self.decoder.forget()
+        self.decoder.size = max(self.decoder.fewest, self.decoder.size // 2)
+        print(f"out of memory: going on with {self.decoder.size} prompts at once", file=sys.stderr)  # noqa: T201
 
     def _rows(self, jobs: Sequence[tuple[str, Job]]) -> tuple[list[int], list[Row]]:
         """The tokens that all prompts share with the format's prefix, and a row with the rest for each prompt."""

@@ -118,6 +118,14 @@ class Parts:
         return [self.of[model, form] for model in self.models if (model, form) in self.of]
 
 
+def asked_twice(row: Any) -> UserError:
+    """The error for an answer that stands beside another to the same question."""
+    return UserError(
+        f"{row['model']}, {row['format']}, {row['item']} stands twice: two test functions ask it, or a run is given "
+        "twice; take one of the two"
+    )
+
+
 def split(answers: Any, choice: Choice, *, benchmark: str = "gsm") -> Parts:
     """The answers of a frame by model and format. UserError for a frame without the columns, or with an answer twice.
 
@@ -131,7 +139,7 @@ def split(answers: Any, choice: Choice, *, benchmark: str = "gsm") -> Parts:
     keys = ["model", "format", "item", "seed"]
     if rows.duplicated(keys).any():
         twice = rows[rows.duplicated(keys)].iloc[0]
-        raise UserError(f"{twice['model']}, {twice['format']}, {twice['item']} stands twice: give each run once")
+        raise asked_twice(twice)
     coded = {name: _codes(rows[name]) for name in ("model", "format", "group_id", "item")}
     verdict = rows[f"{choice.protocol}_verdict"].astype(str).to_numpy()
     arrays = {

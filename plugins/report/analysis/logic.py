@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from variantbench.plugins.datatypes import ExtractionStatus, Verdict
 from variantbench.plugins.errors import UserError
-from variantbench.plugins.report.analysis.answers import Floats, Protocol
+from variantbench.plugins.report.analysis.answers import Floats, Protocol, asked_twice
 from variantbench.stats.clustered import ClusteredPairs, clustered_pairs
 from variantbench.stats.cochran import CochranQ, cochran_q
 from variantbench.stats.equivalence import Equivalence, equivalence
@@ -142,7 +142,7 @@ def _checked(answers: Any, protocol: Protocol) -> Any:
     keys = ["model", "format", "item", "seed"]
     if rows.duplicated(keys).any():
         twice = rows[rows.duplicated(keys)].iloc[0]
-        raise UserError(f"{twice['model']}, {twice['format']}, {twice['item']} stands twice: give each run once")
+        raise asked_twice(twice)
     rows["question"] = [item.partition("-")[2] for item in rows["item"].astype(str)]
     rows["judged"] = rows[verdict].astype(str) != Verdict.ERROR
     rows["right"] = (rows[verdict].astype(str) == Verdict.CORRECT).astype(float)

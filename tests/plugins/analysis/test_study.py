@@ -156,7 +156,7 @@ def test_base_questions_alone_give_a_reason(answers):
 
 
 def test_an_answer_twice_and_a_missing_column_are_refused(answers):
-    with pytest.raises(UserError, match="stands twice: give each run once"):
+    with pytest.raises(UserError, match="stands twice: two test functions"):
         study(pd.concat([answers, answers]))
     with pytest.raises(UserError, match="no column robust_verdict"):
         study(answers.drop(columns="robust_verdict"))

@@ -70,24 +70,40 @@ def test_where_memory_runs_out_half_as_many_go_on_with_the_same_answers(engine, 
 
     def short_of_memory(decoder, *given):
         for count, ended in enumerate(run(decoder, *given)):
-            if decoder.size > 2 and count == 1:
+            if decoder.size > 4 and count == 1:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             yield ended
 
     monkeypatch.setattr(type(engine.decoder), "run", short_of_memory)
     assert texts(engine, jobs(12)) == expected
-    assert engine.decoder.size <= 4
+    assert engine.decoder.size == 4
     assert "out of memory: going on with 4 prompts at once" in capsys.readouterr().err
 
 
-def test_not_even_one_prompt_fits(engine, monkeypatch):
+def test_the_canary_goes_on_with_fewer_too(engine, monkeypatch, capsys):
+    expected = texts(engine, jobs(8))
+    engine._checked.clear()
+    run, full = type(engine.decoder).run, [True]
+
+    def short_of_memory(decoder, *given):
+        if full.pop() if full else False:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        yield from run(decoder, *given)
+
+    monkeypatch.setattr(type(engine.decoder), "run", short_of_memory)
+    assert texts(engine, jobs(8)) == expected
+    assert engine._checked
+    assert capsys.readouterr().err.count("going on with 4 prompts at once") == 1
+
+
+def test_not_even_the_fewest_prompts_fit(engine, monkeypatch):
     def no_memory(*_):
         raise torch.OutOfMemoryError("CUDA out of memory")
         yield
 
     engine._checked.add((jobs(1)[0].prompt.prefix, False))
     monkeypatch.setattr(type(engine.decoder), "run", no_memory)
-    with pytest.raises(EngineError, match="out of memory with one prompt at a time: take a smaller --max-new-tokens"):
+    with pytest.raises(EngineError, match="with 4 prompts at once, the fewest there can be: take a smaller --max-new"):
         texts(engine, jobs(2))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import threading
@@ -150,6 +151,45 @@ def test_a_backend_that_stays_away_is_ours_and_not_the_answers(results, monkeypa
     values, counts, _ = results("1", "die", "2", backend=FakeBackend(failures=10**6))
     assert values == ["1", "sandbox_failed", "sandbox_failed"]
     assert counts.boxes_started == 1
+
+
+def test_one_box_that_cannot_be_had_again_leaves_the_others_at_work(monkeypatch):
+    monkeypatch.setattr(pool_module, "_DOWN_SECONDS", 0.2)
+
+    class OneForGood(FakeBackend):
+        """Two boxes, none of which is ever replaced."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.boxes: list[FakeBox] = []
+
+        def start(self, nonce: str) -> FakeBox:
+            self.failures = 10**6 if len(self.seen) >= 2 else 0
+            self.boxes.append(super().start(nonce))
+            return self.boxes[-1]
+
+    backend = OneForGood()
+    with Pool(backend, boxes=2) as pool:
+        while pool.counts.boxes_started < 2:
+            assert pool.execute("1").value == "1"
+        backend.boxes[0].theirs.shutdown(socket.SHUT_RDWR)
+        while pool._at_work == 2:
+            futures = [pool.submit("2") for _ in range(30)]
+            assert {future.result(timeout=20).value for future in futures} == {"2"}
+        assert pool.execute("3").value == "3"
+
+
+def test_a_pipe_is_closed_when_nobody_can_write_to_it_any_more(monkeypatch):
+    monkeypatch.setattr(pool_module, "_DOWN_SECONDS", 0.0)
+    backend = FakeBackend(failures=1)
+    backend.seen.append([])
+    with Pool(backend, boxes=1) as pool:
+        assert pool.execute("1").ending is ExecutionClass.SANDBOX_FAILED
+        (worker,) = pool._workers
+        worker.join(timeout=5)
+        os.fstat(worker._wake_start)  # not free yet: submit() may still write to it
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(worker._wake_start)
 
 
 def test_a_backend_that_never_worked_is_given_up_at_once():
