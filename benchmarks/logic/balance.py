@@ -15,7 +15,7 @@ from functools import partial
 from variantbench.benchmarks.logic.figures import Adjective
 from variantbench.benchmarks.logic.wording import NUMERALS
 from variantbench.plugins.datatypes import Item
-from variantbench.plugins.report.baselines import asks
+from variantbench.plugins.questions import asks
 
 _NEGATIONS = frozenset(("no", "not"))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from variantbench.plugins.questions import asks
 
 _CERTAIN_OR_CAN = {"certain": "no", "can": "yes"}
 
@@ -35,11 +36,3 @@ def baselines(answers: Sequence[tuple[str, str]]) -> tuple[Baseline, ...]:
         Baseline(f"always {word}", sum(target == word for _, target in answers), len(answers)) for word in ("no", "yes")
     )
     return (*constant, Baseline("certain: no, can: yes", sum(spoken), len(spoken)))
-
-
-def asks(question: str) -> str:
-    """Whether the last sentence asks for certainty ("certain") or possibility ("can"); "other" if neither is said."""
-    lowered = question.rsplit(". ", 1)[-1].lower()
-    if re.search(r"\bcertain\b", lowered):
-        return "certain"
-    return "can" if re.match(r"can\b|is it possible\b", lowered) else "other"
