@@ -226,11 +226,12 @@ def simulate(
     from variantbench.plugins.simulate import simulate as write_run
     from variantbench.plugins.simulate import synthetic_rows
     from variantbench.plugins.store import open_store
+    from variantbench.plugins.store.store import shown_url
 
     rows = [row for path in published for row in read_published(path)] or synthetic_rows(models, seed=seed)
     gsm = load_items(variants_per_template=variants_per_template, seed=seed, sample=templates)
     run = write_run(open_store(store), rows, gsm=gsm, logic=load_logic_items(), seed=seed, say=click.echo)
-    click.echo(f"run {run} in {store}: simulated, not measured")
+    click.echo(f"run {run} in {shown_url(store)}: simulated, not measured")
 
 
 @variantbench.command()
