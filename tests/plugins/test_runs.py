@@ -83,6 +83,8 @@ def test_two_exported_runs_are_compared_without_a_store(store, tmp_path, monkeyp
 def test_an_exported_run_is_a_baseline(store, tmp_path, name):
     run_id = store.find_run()["id"]
     assert export_run(store, run_id, tmp_path / name) == 12
+    (tmp_path / "any").touch()
+    assert (tmp_path / name).stat().st_mode == (tmp_path / "any").stat().st_mode  # others may read a baseline, too
     run, rows = read_run(tmp_path / name)
     assert run["id"] == run_id
     assert rows == list(store.records(run_id))
