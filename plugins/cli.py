@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,11 +115,12 @@ def prompts_show(format_name: str, item_id: str, model: str | None) -> None:
     """Print the exact text of ITEM (0042-base, Q3-017) in FORMAT."""
     from variantbench.plugins.inspection import prompt_of, token_lines
 
-    prompt = prompt_of(format_name, item_id, model=model)
+    say = partial(click.echo, err=True)
+    prompt = prompt_of(format_name, item_id, model=model, say=say)
     click.echo(prompt.text, nl=False)
     if model:
         click.echo("\n" + "-" * 72)
-        for line in token_lines(prompt, model, say=lambda text: click.echo(text, err=True)):
+        for line in token_lines(prompt, model, say=say):
             click.echo(line)
     elif sys.stdout.isatty():
         click.echo()

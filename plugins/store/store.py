@@ -1,4 +1,4 @@
-"""Reading and writing the store. With frame.py the only place that runs SQL."""
+"""Reading and writing the store. All SQL is in this folder: what reads or writes in bulk has files of its own here."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    make_url,
     select,
     update,
 )
@@ -59,6 +60,14 @@ def shown_url(text: str) -> str:
 def store_url(text: str) -> str:
     """The database URL of what ``--store`` was given: a URL as it is, anything else as the path of a SQLite file."""
     return text if "://" in text else f"sqlite:///{Path(text).expanduser().resolve()}"
+
+
+def store_file(text: str) -> str | None:
+    """The file of a store that ``--store`` was given as a path or as a URL of SQLite; None where a server keeps it."""
+    if "://" not in text:
+        return text
+    url = make_url(text)
+    return url.database if url.get_backend_name() == "sqlite" else None
 
 
 def open_store(text: str, *, create: bool = True) -> Store:
