@@ -13,9 +13,6 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.report.tables import Report, Table
 from variantbench.plugins.whole import whole_file
 
-ONE_FILE = ("html", "markdown", "latex", "json")
-FOLDER = ("csv", "svg", "png")
-
 
 def render(report: Report, form: str) -> str:
     """The report as one text: html, markdown, latex or json. UserError where the extra is not installed."""

@@ -123,10 +123,9 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def insert_new(dialect: str, table: Table) -> Any:
-    """An insert that leaves rows alone whose key is there already, in that dialect."""
-    module = postgresql if dialect == "postgresql" else sqlite
-    return module.insert(table).on_conflict_do_nothing()
+def insert_into(table: Table, dialect: str) -> Any:
+    """An insert in that dialect, which can be told what to do with rows whose key is there already."""
+    return (postgresql if dialect == "postgresql" else sqlite).insert(table)
 
 
 def look_at_data(connection: Connection) -> None:
@@ -147,8 +146,6 @@ class Store:
 
     def __init__(self, engine: Engine, url: str) -> None:
         self.engine, self.url = engine, shown_url(url)
-        dialect = postgresql if engine.dialect.name == "postgresql" else sqlite
-        self._insert_new = dialect.insert
 
     def close(self) -> None:
         """Give the connections back."""
@@ -303,7 +300,7 @@ class Store:
                 (schema.records, [{"run_id": run_id, **one["record"]} for one in records]),
             ):
                 if rows:
-                    connection.execute(self._insert_new(table).on_conflict_do_nothing(), rows)
+                    connection.execute(insert_into(table, connection.dialect.name).on_conflict_do_nothing(), rows)
 
     def records(self, run_id: str) -> Iterator[Mapping[str, Any]]:
         """The rows that a report needs, in the order of the cases' ids: record, item and completion joined.
@@ -361,7 +358,7 @@ class Store:
         """
         if not rows:
             return
-        insert = self._insert_new(schema.records)
+        insert = insert_into(schema.records, self.engine.dialect.name)
         keys = ("run_id", "case_id", "grader")
         given = {name: insert.excluded[name] for name in rows[0] if name not in keys}
         with self._writing() as connection:
@@ -461,7 +458,7 @@ class Store:
         if not rows:
             return
         with self._writing() as connection:
-            connection.execute(self._insert_new(table).on_conflict_do_nothing(), list(rows))
+            connection.execute(insert_into(table, connection.dialect.name).on_conflict_do_nothing(), list(rows))
 
     def decoded(self, cell: Any, kind: type) -> Any:
         """The value of a cell that must hold JSON of that kind; StoreError where somebody else has written there."""
