@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,11 +115,12 @@ def prompts_show(format_name: str, item_id: str, model: str | None) -> None:
     """Print the exact text of ITEM (0042-base, Q3-017) in FORMAT."""
     from variantbench.plugins.inspection import prompt_of, token_lines
 
-    prompt = prompt_of(format_name, item_id, model=model)
+    say = partial(click.echo, err=True)
+    prompt = prompt_of(format_name, item_id, model=model, say=say)
     click.echo(prompt.text, nl=False)
     if model:
         click.echo("\n" + "-" * 72)
-        for line in token_lines(prompt, model, say=lambda text: click.echo(text, err=True)):
+        for line in token_lines(prompt, model, say=say):
             click.echo(line)
     elif sys.stdout.isatty():
         click.echo()
@@ -226,11 +228,12 @@ def simulate(
     from variantbench.plugins.simulate import simulate as write_run
     from variantbench.plugins.simulate import synthetic_rows
     from variantbench.plugins.store import open_store
+    from variantbench.plugins.store.store import shown_url
 
     rows = [row for path in published for row in read_published(path)] or synthetic_rows(models, seed=seed)
     gsm = load_items(variants_per_template=variants_per_template, seed=seed, sample=templates)
     run = write_run(open_store(store), rows, gsm=gsm, logic=load_logic_items(), seed=seed, say=click.echo)
-    click.echo(f"run {run} in {store}: simulated, not measured")
+    click.echo(f"run {run} in {shown_url(store)}: simulated, not measured")
 
 
 @variantbench.command()

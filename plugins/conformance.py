@@ -7,20 +7,19 @@ read as a number. For the paper protocol `expected.paper_verdict` is compared, w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from variantbench.plugins.case_files import read_cases
 from variantbench.plugins.datatypes import Completion, Decoding, FinishReason, Grade, Item, Verdict
-from variantbench.plugins.errors import UserError
 from variantbench.plugins.grading import Execute, grade
 from variantbench.prompts.format import PLACEHOLDER, AnswerKind, Format
 
-PROTOCOLS = ("robust", "paper")
 _AT_ONCE = 8
 KINDS = {"number": AnswerKind.TEXT, "yesno": AnswerKind.YESNO, "code": AnswerKind.CODE}
 
@@ -91,23 +90,9 @@ def run_cases(cases: Sequence[Case], *, protocol: str, execute: Execute | None =
 
 def load_cases(path: Path, *, protocol: str, kinds: Sequence[str] = ()) -> list[Case]:
     """The cases of a file, of some kinds only if given; UserError names the first line that is none."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"case file {path} cannot be read: {error}") from None
-    cases = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                case = _case(json.loads(line), protocol=protocol)
-            except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-                raise UserError(
-                    f"{path}:{number}: no case ({type(error).__name__}: {error}): a case is a JSON object with id, "
-                    f"kind ({', '.join(KINDS)}), text, gold and expected.verdict (correct, incorrect, void)"
-                ) from None
-            if not kinds or case.kind in kinds:
-                cases.append(case)
-    return cases
+    shape = f"id, kind ({', '.join(KINDS)}), text, gold and expected.verdict (correct, incorrect, void)"
+    cases = read_cases(path, partial(_case, protocol=protocol), shape=shape)
+    return [case for case in cases if not kinds or case.kind in kinds]
 
 
 def _case(given: Mapping[str, Any], *, protocol: str) -> Case:

@@ -29,7 +29,6 @@ class Failure(StrEnum):
     UNCLASSIFIED = "unclassified"
 
 
-TEXT_FAILURES = (Failure.EMPTY, Failure.EMPTY_AFTER_TRIM, Failure.NO_NUMBER, Failure.WRONG_LAST_NUMBER)
 CODE_FAILURES = tuple(Failure)[tuple(Failure).index(Failure.NO_FUNCTION) :]
 
 _OF_STATUS = {

@@ -41,22 +41,28 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"gate      {manifest['gate']['outcome']} against {manifest['gate']['baseline']}"
 
 
-def prompt_of(format_name: str, item_id: str, *, model: str | None) -> Prompt:
-    """The prompt of a built-in item in a format, as the suite would ask `model`."""
+def prompt_of(format_name: str, item_id: str, *, model: str | None, say: Callable[[str], None]) -> Prompt:
+    """The prompt of a built-in item in a format, as the suite would ask `model`.
+
+    Where only its files show whether it has a chat template, they are brought to disk, and `say` hears of it.
+    """
     form = load_format(format_name)
     item, shots = _item(item_id, logic=form.kind is AnswerKind.YESNO)
     chat = False
     if model is not None:
         spec = resolve_model(model)
         known_chat = (
-            spec.chat if spec.chat is not None else is_chat_model(spec, model_folder(spec, "transformers", say=_mute))
+            spec.chat if spec.chat is not None else is_chat_model(spec, model_folder(spec, "transformers", say=say))
         )
         chat = uses_chat_template(form, RunConfig(), is_chat_model=known_chat)
     return form.render(item, shots=shots_from_items(shots if form.item_shots else ()), chat=chat)
 
 
 def token_lines(prompt: Prompt, model: str, *, say: Callable[[str], None]) -> Iterator[str]:
-    """The token ids of a prompt with their texts, BOS marked; loads the model's tokenizer only."""
+    """The token ids of a prompt with their texts, BOS marked.
+
+    Of the model only its tokenizer is loaded; what is not on disk yet is downloaded whole, and `say` hears of it.
+    """
     find_engine("transformers")  # says what to install if it is not there
     from transformers import AutoTokenizer
 
@@ -79,7 +85,3 @@ def _item(item_id: str, *, logic: bool) -> tuple[Item, tuple[Item, ...]]:
         kind = "logic" if logic else "GSM"
         raise UserError(f"no {kind} item {item_id!r}: ids are like {items[0].id} and {items[-1].id}")
     return found, logic_items.few_shot_items(batch=found.batch) if logic and found.batch else ()
-
-
-def _mute(_line: str) -> None:
-    """Say nothing: the caller says it later."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from variantbench.plugins.errors import UserError
+from variantbench.plugins.policy import Policy
 from variantbench.stats.regression import (
     DISCORDANCE,
     SPREAD,
@@ -22,6 +24,11 @@ def plan_lines(
     *, margin: float, power: float, tolerance: float, level: float, discordance: float | None, spread: float | None
 ) -> Iterator[str]:
     """The templates needed by answers a template, and what some ready sets can show."""
+    Policy(margin, tolerance, level)  # what no comparison takes needs no plan
+    if margin >= 1:
+        raise UserError(f"--margin {margin:g}: a drop below 1 (100 points), such as 3pp")
+    if not level < power < 1:
+        raise UserError(f"--power {power:g}: a share above --alpha {level:g} and below 1, such as 0.8")
     share = DISCORDANCE if discordance is None else discordance
     sd = SPREAD if spread is None else spread
     yield (

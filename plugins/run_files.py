@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.store import Store
+from variantbench.plugins.whole import whole_file
 
 FORMAT = 1
 
@@ -27,17 +25,8 @@ def export_run(store: Store, run_id: str, path: Path) -> int:
     folder = path.absolute().parent
     if not folder.is_dir():
         raise UserError(f"no folder {folder}: make it, or give another --output")
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".export-")
-    os.close(handle)
-    try:
-        with _open(Path(name), "wt", packed=path.suffix == ".gz") as file:
-            count = _write(file, run, store.records(run["id"]))
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    return count
+    with whole_file(path) as beside, _open(beside, "wt", packed=path.suffix == ".gz") as file:
+        return _write(file, run, store.records(run["id"]))
 
 
 def _write(file: IO[str], run: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> int:

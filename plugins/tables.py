@@ -107,6 +107,8 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
     from variantbench.stats.tango import tango
 
     columns = [key, response, *([cluster] if cluster else [])]
+    if len(set(columns)) < len(columns):
+        raise UserError(f"--key, --response and --cluster are {', '.join(columns)}: name a column of its own for each")
     one, two = (read_table(path, columns) for path in (first, second))
     for path, table in ((first, one), (second, two)):
         doubled = table[key][table[key].duplicated()]

@@ -89,9 +89,10 @@ def store() -> None:
 def store_migrate(store: str) -> None:
     """Bring the store's schema up to date (opening it does the same)."""
     from variantbench.plugins.store import open_store, schema
+    from variantbench.plugins.store.store import shown_url
 
     open_store(store, create=False).close()
-    click.echo(f"{store} has schema {schema.CURRENT}")
+    click.echo(f"{shown_url(store)} has schema {schema.CURRENT}")
 
 
 @store.command("check")

@@ -5,12 +5,10 @@ A file or folder appears whole or not at all; what is there already is not overw
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +18,7 @@ from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.exchange.own import to_own
 from variantbench.plugins.store import Store
+from variantbench.plugins.whole import whole_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +100,11 @@ def _folder(store: Store, run_id: str, output: Path, make: Callable[[Path, dict[
 
 
 def _file(store: Store, run_id: str, output: Path, make: Callable[[Path], Writer]) -> Exported:
-    handle, name = tempfile.mkstemp(dir=output.absolute().parent, prefix=".export-")
-    os.close(handle)
-    try:
-        writer = make(Path(name))
+    with whole_file(output) as beside:
+        writer = make(beside)
         count = 0
         for answer in answers_of(store, run_id):
             writer.add(answer)
             count += 1
         writer.close()
-        Path(name).chmod(0o644)
-        os.replace(name, output)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
     return Exported(run_id, count, (output,))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,15 @@ def json_file(path: Path, *, most: int = 4 * MAX_LINE) -> dict[str, Any]:
         return as_object(parsed(decoded(path.read_bytes(), str(path)), str(path)), str(path))
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+@contextmanager
+def refusing_odd_values(path: Path) -> Iterator[None]:
+    """A value of another kind than the tool writes, wherever a reader meets it, is the file's fault, not ours."""
+    try:
+        yield
+    except (AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError) as error:
+        cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise UserError(
+            f"{path}: damaged or of another version of the tool ({cause:.100}): give the log as the tool wrote it"
+        ) from error

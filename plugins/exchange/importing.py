@@ -20,9 +20,9 @@ from typing import Any
 
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Item, Verdict, text_hash
 from variantbench.plugins.errors import UserError
-from variantbench.plugins.exchange.foreign import FORMAT, ForeignAnswer, LeftOut, Source, Stated
+from variantbench.plugins.exchange.foreign import FORMAT, Entry, ForeignAnswer, LeftOut, Source, Stated
 from variantbench.plugins.exchange.formats import AUTO, Reader, reader_of
-from variantbench.plugins.exchange.guarded import file_hash
+from variantbench.plugins.exchange.guarded import file_hash, refusing_odd_values
 from variantbench.plugins.store import Store, schema
 from variantbench.plugins.store.bulk import BulkWriter, bulk_writer
 from variantbench.plugins.store.store import now
@@ -122,18 +122,22 @@ class _Import:
         reader = reader_of(path, self.choices.tool)
         source = Source(path, self.choices.columns, self.choices.reading)
         digest = file_hash(path)
-        facts = {"name": path.name, "sha256": digest, "tool": reader.name, "version": reader.version(source)}
+        with refusing_odd_values(path):
+            version = reader.version(source)
+        facts = {"name": path.name, "sha256": digest, "tool": reader.name, "version": version}
         self.tools.add(reader.name)
         before = self.done.answers
         entries = self.entries(reader, source)
         while some := list(islice(entries, _BATCH)):
             self.write(some, reader.name, digest)
-        self.compare(path, reader.stated(source))
+        with refusing_odd_values(path):
+            stated = reader.stated(source)
+        self.compare(path, stated)
         self.done.files.append({**facts, "answers": self.done.answers - before})
 
     def entries(self, reader: Reader, source: Source) -> Iterator[ForeignAnswer]:
         """The answers of a file; what is left out is counted on the way."""
-        for entry in reader.read(source):
+        for entry in _read(reader, source):
             self.done.rows += 1
             if isinstance(entry, LeftOut):
                 self.done.left_out[entry.why] += 1
@@ -266,6 +270,11 @@ class _Import:
                 {"name": name, "identity": identity, "imported": True} for name, identity in sorted(self.models.items())
             ],
         }
+
+
+def _read(reader: Reader, source: Source) -> Iterator[Entry]:
+    with refusing_odd_values(source.path):  # what is done with an entry is outside: our own faults are not the log's
+        yield from reader.read(source)
 
 
 def _case(answer: ForeignAnswer) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from variantbench.plugins.datatypes import Decoding, FinishReason, Verdict
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.exchange.fields import whole
 from variantbench.plugins.exchange.foreign import ForeignAnswer
 
 TEXTS = ("benchmark", "item", "question", "target", "model", "format", "group", "prompt", "reason", "grader")
@@ -52,15 +53,16 @@ def from_own(
     try:
         told = Verdict(own["verdict"])
         decoding = own.get("decoding")
-        plain: dict[str, Any] = {name: str(own[name]) for name in TEXTS} | {name: int(own[name]) for name in COUNTS}
+        plain: dict[str, Any] = {name: str(own[name]) for name in TEXTS}
+        plain |= {name: whole(own[name], where, name) for name in COUNTS}
         answer = ForeignAnswer(
             where=where,
             verdict=told if (told is Verdict.CORRECT) == (verdict is Verdict.CORRECT) else verdict,
             reading=reading,
             text=text,
-            value=own.get("value", value),
-            variant=int(own["variant"]),
-            batch=own.get("batch"),
+            value=_text_or_none(own.get("value", value)),
+            variant=whole(own["variant"], where, "variant"),
+            batch=_text_or_none(own.get("batch")),
             finish_reason=FinishReason(own["finish_reason"]),
             chat=bool(own.get("chat")),
             covariates={str(name): float(number) for name, number in own.get("covariates", {}).items()},
@@ -68,8 +70,15 @@ def from_own(
             **plain,
         )
         if decoding:
-            kept = {**decoding, "stops": tuple(decoding.get("stops", ()))}
-            answer = replace(answer, decoding=Decoding(**kept))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+            kept = Decoding(**{**decoding, "stops": tuple(decoding.get("stops", ()))})
+            hash(kept)  # lists and tables where numbers belong
+            answer = replace(answer, decoding=kept)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UserError(f"{where}: not what variantbench exports ({error!r:.80}): export the run again") from None
     return answer
+
+
+def _text_or_none(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value

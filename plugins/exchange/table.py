@@ -161,5 +161,5 @@ def _reason(value: Any, where: str) -> FinishReason:
 def _number(given: Mapping[str, Any], name: str, where: str) -> float:
     try:
         return float(given.get(name, 0))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UserError(f"{where}: {name} is {given[name]!r:.40}; a number is needed") from None

@@ -47,12 +47,19 @@ def snapshot(spec: ModelSpec, *, say: Callable[[str], None]) -> Path:
         raise UserError(
             f"no model {spec.hub} on the hub (or it is private): check the id, or run `hf auth login`"
         ) from None
-    except (LocalEntryNotFoundError, OSError) as error:
+    except _failures() as error:
         cause = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
             f"model {spec.hub} is not in the local hub cache and the hub does not answer ({cause}): connect to the "
             "network, or give a local folder with --model=PATH; smollm2-135m and qwen2.5-coder-0.5b need no hub"
         ) from None
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """OSError and what the hub's HTTP library raises: requests, httpx or another, the base of the hub's own errors."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return OSError, *(kind for kind in HfHubHTTPError.__bases__ if issubclass(kind, Exception))
 
 
 def is_complete(folder: Path) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 from variantbench.plugins.errors import UserError
 
 _REGISTRY = Path(__file__).with_name("models.toml")
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+# As the hub checks ids: each part begins and ends with a letter, digit or underscore.
+_HUB_ID = re.compile(r"(?!.*(--|\.\.))\b[\w.-]{1,96}\b/\b[\w.-]{1,96}\b(?<!\.git)", re.ASCII)
 
 
 # The keys of an entry and what each holds.
@@ -30,7 +31,8 @@ _KINDS: dict[str, Any] = {
 class ModelSpec:
     """A model as named by the user. One of `embedded`, `hub` and `path` says where its weights are.
 
-    `chat` None means: look whether the tokenizer has a chat template. `context` counts tokens.
+    `chat` None means: look whether the tokenizer has a chat template. `dtype` auto means: as the weights were saved.
+    `context` counts tokens.
     """
 
     name: str
@@ -40,7 +42,7 @@ class ModelSpec:
     revision: str = ""
     licence: str = ""
     parameters: float | None = None
-    dtype: str = "bfloat16"
+    dtype: str = "auto"
     chat: bool | None = None
     context: int | None = None
     access: str = "open"
@@ -93,10 +95,9 @@ def resolve_model(text: str) -> ModelSpec:
         # the hub id of an embedded model means the hub's weights, not the embedded ones
         if text.lower() == spec.name or (spec.hub and not spec.embedded and text.lower() == spec.hub.lower()):
             return spec
-    path = Path(text).expanduser()
-    if path.exists():
-        return ModelSpec(name=path.resolve().name, path=str(path.resolve()), dtype="auto")
-    if _HUB_ID.fullmatch(text) and not text.startswith((".", "/")):
+    if path := _path_here(text):
+        return ModelSpec(name=path.name, path=str(path))
+    if _HUB_ID.fullmatch(text):
         return ModelSpec(name=text.split("/")[1].lower(), hub=text)
     close = difflib.get_close_matches(text.lower(), known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}? " if close else ""
@@ -104,3 +105,12 @@ def resolve_model(text: str) -> ModelSpec:
         f"no model {text!r}: {hint}give a name that `variantbench models` lists, a hub id (org/name), or the path of a "
         "folder or .gguf file"
     )
+
+
+def _path_here(text: str) -> Path | None:
+    """The path that `text` names, if something is there. No text names none, though Path takes it for this folder."""
+    try:
+        path = Path(text).expanduser()
+        return path.resolve() if text and path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long for a file system, nobody's home, NUL
+        return None

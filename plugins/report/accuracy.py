@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,6 @@ import numpy as np
 from variantbench.plugins.datatypes import ExtractionStatus, FinishReason, Verdict
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.report.baselines import Baseline, baselines
-from variantbench.plugins.store import Store
-from variantbench.plugins.store.frame import answers_and_questions
 from variantbench.stats.proportions import Proportion, clustered, wilson
 
 _EMPTY = (ExtractionStatus.EMPTY, ExtractionStatus.EMPTY_AFTER_TRIM)
@@ -69,11 +67,6 @@ class Accuracy:
 
     lines: tuple[Line, ...]
     baselines: Mapping[str, tuple[Baseline, ...]]  # by logic batch: what answering without reading would score
-
-
-def accuracy_of(store: Store, run: str | Sequence[str], *, with_doubtful_labels: bool = True) -> Accuracy:
-    """The accuracy of stored runs, on request without the items whose label may be wrong by their own notes."""
-    return accuracy(*answers_and_questions(store, run, with_doubtful_labels=with_doubtful_labels))
 
 
 def accuracy(answers: Any, questions: Any) -> Accuracy:

@@ -11,9 +11,7 @@ from typing import Any
 
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.report.tables import Report, Table
-
-ONE_FILE = ("html", "markdown", "latex", "json")
-FOLDER = ("csv", "svg", "png")
+from variantbench.plugins.whole import whole_file
 
 
 def render(report: Report, form: str) -> str:
@@ -36,9 +34,8 @@ def write_file(path: Path, text: str) -> Path:
     """The text in that file, whole or not at all; UserError where it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.part")
-        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
-        beside.replace(path)
+        with whole_file(path) as beside:
+            beside.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror}): give another -o") from None
     return path

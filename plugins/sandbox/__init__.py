@@ -2,7 +2,7 @@
 
 See docs/sandbox.md; SECURITY.md says what is covered.
 
-open_sandbox(name) -> Pool        which backend, started and tried out (choose.py)
+open_pool(task) -> Pool           which backend, started and tried out (choose.py)
 Pool.execute(source)              an Execution, from whichever box is free (pool.py)
 Backend, Box                      where boxes come from: docker.py, bubblewrap.py, unprotected.py (base.py)
 """

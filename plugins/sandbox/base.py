@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from variantbench.plugins.datatypes import Execution
 from variantbench.plugins.errors import SandboxError
 
 # The files of a box; in the wheel beside the plugins, as in the checkout.
@@ -38,19 +37,6 @@ class Greeting:
     nonce: str
     python: str
     status: str  # of privileges, as the kernel has it
-
-
-class Sandbox(Protocol):
-    """Whatever runs a program and says how it ended."""
-
-    def execute(self, source: str, *, profile: str = "python") -> Execution:
-        """The program's ending; of the class SANDBOX_FAILED where the fault is ours."""
-
-    def details(self) -> Mapping[str, Any]:
-        """Backend, image, Python version and limits, for the run's manifest."""
-
-    def close(self) -> None:
-        """End every box."""
 
 
 class Box(Protocol):

@@ -7,7 +7,6 @@ in the same box.
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +16,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from variantbench.plugins.case_files import read_cases
 from variantbench.plugins.datatypes import Execution, ExecutionClass
-from variantbench.plugins.errors import UserError
 from variantbench.plugins.sandbox.pool import Pool
 from variantbench.prompts.extraction import is_forbidden
 
@@ -88,21 +87,7 @@ def _is_value(got: Execution, expected: int | float) -> bool:
 
 def load_sandbox_cases(path: Path) -> list[SandboxCase]:
     """The cases of a file; UserError names the first line that is none."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"case file {path} cannot be read: {error}") from None
-    cases = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                cases.append(_case(json.loads(line)))
-            except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-                raise UserError(
-                    f"{path}:{number}: no case ({type(error).__name__}: {error}): a case is a JSON object with id, "
-                    f"code and expected_class (one of {', '.join(ending.value for ending in ExecutionClass)})"
-                ) from None
-    return cases
+    return read_cases(path, _case, shape=f"id, code and expected_class (one of {', '.join(ExecutionClass)})")
 
 
 def _case(given: dict[str, Any]) -> SandboxCase:

@@ -16,7 +16,6 @@ from variantbench.plugins.sandbox.docker import connect, daemon_errors
 from variantbench.plugins.sandbox.rootfs import host_root, write_tar
 
 NAME = "variantbench-sandbox"
-BASES = ("host", "debian", "IMAGE")
 _BUILD_SECONDS = 600
 
 Say = Callable[[str], None]

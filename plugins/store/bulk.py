@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from variantbench.plugins.errors import StoreError
 from variantbench.plugins.store import schema
-from variantbench.plugins.store.store import Store, insert_new, look_at_data, now, short
+from variantbench.plugins.store.store import Store, insert_into, look_at_data, now, short
 from variantbench.plugins.store.types import AnyText, stored
 
 _CACHE_KB = 256_000
@@ -60,9 +60,9 @@ class BulkWriter:
     def _statement(self, table: Table) -> tuple[str, bool, list[str], list[int]]:
         if table.name not in self._statements:
             names = [column.name for column in table.columns]
-            compiled = insert_new(self._connection.dialect.name, table).compile(
-                dialect=self._connection.dialect, column_keys=names
-            )
+            dialect = self._connection.dialect
+            insert_new = insert_into(table, dialect.name).on_conflict_do_nothing()
+            compiled = insert_new.compile(dialect=dialect, column_keys=names)
             texts = [place for place, column in enumerate(table.columns) if isinstance(column.type, AnyText)]
             order = list(compiled.positiontup or names)
             assert order == names  # noqa: S101 - SQLAlchemy keeps the order of columns

@@ -1,4 +1,4 @@
-"""Reading and writing the store. With frame.py the only place that runs SQL."""
+"""Reading and writing the store. All SQL is in this folder: what reads or writes in bulk has files of its own here."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    make_url,
     select,
     update,
 )
@@ -59,6 +60,14 @@ def shown_url(text: str) -> str:
 def store_url(text: str) -> str:
     """The database URL of what ``--store`` was given: a URL as it is, anything else as the path of a SQLite file."""
     return text if "://" in text else f"sqlite:///{Path(text).expanduser().resolve()}"
+
+
+def store_file(text: str) -> str | None:
+    """The file of a store that ``--store`` was given as a path or as a URL of SQLite; None where a server keeps it."""
+    if "://" not in text:
+        return text
+    url = make_url(text)
+    return url.database if url.get_backend_name() == "sqlite" else None
 
 
 def open_store(text: str, *, create: bool = True) -> Store:
@@ -114,10 +123,9 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def insert_new(dialect: str, table: Table) -> Any:
-    """An insert that leaves rows alone whose key is there already, in that dialect."""
-    module = postgresql if dialect == "postgresql" else sqlite
-    return module.insert(table).on_conflict_do_nothing()
+def insert_into(table: Table, dialect: str) -> Any:
+    """An insert in that dialect, which can be told what to do with rows whose key is there already."""
+    return (postgresql if dialect == "postgresql" else sqlite).insert(table)
 
 
 def look_at_data(connection: Connection) -> None:
@@ -138,8 +146,6 @@ class Store:
 
     def __init__(self, engine: Engine, url: str) -> None:
         self.engine, self.url = engine, shown_url(url)
-        dialect = postgresql if engine.dialect.name == "postgresql" else sqlite
-        self._insert_new = dialect.insert
 
     def close(self) -> None:
         """Give the connections back."""
@@ -294,7 +300,7 @@ class Store:
                 (schema.records, [{"run_id": run_id, **one["record"]} for one in records]),
             ):
                 if rows:
-                    connection.execute(self._insert_new(table).on_conflict_do_nothing(), rows)
+                    connection.execute(insert_into(table, connection.dialect.name).on_conflict_do_nothing(), rows)
 
     def records(self, run_id: str) -> Iterator[Mapping[str, Any]]:
         """The rows that a report needs, in the order of the cases' ids: record, item and completion joined.
@@ -352,7 +358,7 @@ class Store:
         """
         if not rows:
             return
-        insert = self._insert_new(schema.records)
+        insert = insert_into(schema.records, self.engine.dialect.name)
         keys = ("run_id", "case_id", "grader")
         given = {name: insert.excluded[name] for name in rows[0] if name not in keys}
         with self._writing() as connection:
@@ -464,7 +470,7 @@ class Store:
         if not rows:
             return
         with self._writing() as connection:
-            connection.execute(self._insert_new(table).on_conflict_do_nothing(), list(rows))
+            connection.execute(insert_into(table, connection.dialect.name).on_conflict_do_nothing(), list(rows))
 
     def decoded(self, cell: Any, kind: type) -> Any:
         """The value of a cell that must hold JSON of that kind; StoreError where somebody else has written there."""

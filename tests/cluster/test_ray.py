@@ -140,6 +140,8 @@ def test_its_answers_are_those_of_the_replicas_engine_in_the_store(suite, script
     [
         (["--engine-arg=engine=openai"], "*engine=openai: --engine ray can hold replicas of transformers, vllm, scri*"),
         (["--engine-arg=replicas=0"], "*replicas=0: a whole number of at least 1 is needed*"),
+        (["--engine-arg=tensor_parallel_size=0"], "*tensor_parallel_size=0: a whole number of at least 1 is needed*"),
+        (["--engine-arg=tensor_parallel_size=two"], "*tensor_parallel_size=two: a whole number of at least 1 is*"),
         (["--engine-arg=speed=9"], "*--engine-arg speed is not for transformers*"),
         (["--device=cuda:1"], "*--device 'cuda:1' does not go with an engine that chooses devices*"),
         (["--engine=transformers", "--ray-address=auto"], "*--ray-address auto does not go with --engine tr*"),

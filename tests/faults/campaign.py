@@ -26,10 +26,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.errors import StoreError
-from variantbench.plugins.report.accuracy import accuracy_of
+from variantbench.plugins.report.accuracy import accuracy
 from variantbench.plugins.report.terminal import accuracy_lines
 from variantbench.plugins.store import open_store
 from variantbench.plugins.store.check import check
+from variantbench.plugins.store.frame import answers_and_questions
 
 ITEMS = 120
 GO_ON = "run the same command again"
@@ -199,7 +200,7 @@ def check_books(fault: Fault, run: Run, count: Count) -> None:
         newest = runs[0]
         books = newest["status"], newest["records"]
         assert books == ("complete", ITEMS), f"the newest run is {books}"
-        shown = "\n".join(accuracy_lines(accuracy_of(store, newest["id"])))
+        shown = "\n".join(accuracy_lines(accuracy(*answers_and_questions(store, newest["id"]))))
         assert fault.script is not None or f" {ITEMS // 3}/{ITEMS} " in shown, shown
     models = {each["manifest"]["options"]["models"][0] for each in runs}
     stored = len(run.stored())

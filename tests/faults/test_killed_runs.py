@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from variantbench.plugins.report.accuracy import accuracy_of
+from variantbench.plugins.report.accuracy import accuracy
 from variantbench.plugins.report.terminal import accuracy_lines
 from variantbench.plugins.store import open_store
 from variantbench.plugins.store.check import check
+from variantbench.plugins.store.frame import answers_and_questions
 
 ITEMS = 500
 BENCHMARK = f"""
@@ -59,7 +60,7 @@ def command(tmp_path: Path) -> list[str]:
 
 def report(url: str) -> list[str]:
     with open_store(url) as store:
-        return list(accuracy_lines(accuracy_of(store, store.find_run()["id"])))
+        return list(accuracy_lines(accuracy(*answers_and_questions(store, store.find_run()["id"]))))
 
 
 def stored(url: str) -> int:

@@ -18,12 +18,15 @@ from variantbench.plugins.exchange.importing import Choices, import_logs
 from variantbench.plugins.store import open_store, schema
 
 DATA = ROOT / "tests" / "data"
+# What is changed, and what is then imported.
 LOGS = {
-    "lm-eval": "lm_eval/samples*.jsonl",
-    "inspect": "inspect/*.json",
-    "helm": "helm/scenario_state.json",
-    "stats of helm": "helm/per_instance_stats.json",
-    "spec of helm": "helm/run_spec.json",
+    "lm-eval": ("lm_eval/samples*.jsonl", "samples*.jsonl"),
+    "results of lm-eval": ("lm_eval/results*.json", "samples*.jsonl"),
+    "inspect": ("inspect/*.json", "*.json"),
+    "helm": ("helm/per_instance_stats.json", "per_instance_stats.json"),
+    "answers of helm": ("helm/scenario_state.json", "per_instance_stats.json"),
+    "figures of helm": ("helm/stats.json", "per_instance_stats.json"),
+    "spec of helm": ("helm/run_spec.json", "per_instance_stats.json"),
 }
 _numbers = itertools.count()
 
@@ -32,7 +35,8 @@ _numbers = itertools.count()
 def test_changed_values(name, tmp_path, needs):
     for library in ("pyarrow", "zstandard", "ijson"):
         needs(find_spec(library) is not None, f"{library} is not installed")
-    (log,) = DATA.glob(LOGS[name])
+    changes, imports = LOGS[name]
+    (log,) = DATA.glob(changes)
     lines = log.suffix == ".jsonl"
     tree = [json.loads(line) for line in log.read_text().splitlines()] if lines else json.loads(log.read_text())
 
@@ -43,7 +47,7 @@ def test_changed_values(name, tmp_path, needs):
         shutil.copytree(log.parent, folder)
         path = folder / log.name
         path.write_text(to_json_lines(changed) if lines else json.dumps(changed))
-        asked = folder if "helm" in name else path
+        (asked,) = folder.glob(imports)
         with open_store(str(folder / "runs.db")) as store:
             with refused_in_one_line(folder) as said:
                 import_logs(store, [asked], Choices(tool=name.rpartition(" ")[2]))

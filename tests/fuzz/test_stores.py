@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tests.fuzz.conftest import EXAMPLES, refused_in_one_line
 from tests.fuzz.mutations import ODD_VALUES, spoiled_bytes
-from variantbench.plugins.report.accuracy import accuracy_of
+from variantbench.plugins.report.accuracy import accuracy
 from variantbench.plugins.report.terminal import accuracy_lines
 from variantbench.plugins.store import open_store
 from variantbench.plugins.store.check import check
+from variantbench.plugins.store.frame import answers_and_questions
 
 _numbers = itertools.count()
 
@@ -39,7 +40,7 @@ def read_all(path) -> None:
     with open_store(str(path), create=False) as store:
         for run in store.runs():
             list(store.records(run["id"]))
-            list(accuracy_lines(accuracy_of(store, run["id"])))
+            list(accuracy_lines(accuracy(*answers_and_questions(store, run["id"]))))
         check(store)
 
 

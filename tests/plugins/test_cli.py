@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from variantbench.plugins import inspection
 from variantbench.plugins.store import schema
 
 
@@ -25,6 +26,13 @@ def test_models_lists_the_registry():
     assert done.returncode == 0
     assert any(line.startswith("gemma-2b ") and "google/gemma-2b" in line for line in done.stdout.splitlines())
     assert any(line.startswith("smollm2-135m ") and "no hub" in line for line in done.stdout.splitlines())
+
+
+def test_a_download_for_a_prompt_is_said(monkeypatch, tmp_path):
+    heard = []
+    monkeypatch.setattr(inspection, "model_folder", lambda spec, _, say: say(f"{spec.hub}: downloading") or tmp_path)
+    inspection.prompt_of("gsm", "0001-base", model="someone/their-model", say=heard.append)
+    assert heard == ["someone/their-model: downloading"]
 
 
 def test_prompts_list_names_every_format():

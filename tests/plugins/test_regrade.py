@@ -22,8 +22,9 @@ from variantbench.plugins.datatypes import (
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.grading import GRADER, grade
 from variantbench.plugins.regrade import regrade, summary_lines
-from variantbench.plugins.report.accuracy import accuracy_of
+from variantbench.plugins.report.accuracy import accuracy
 from variantbench.plugins.store import open_store, schema
+from variantbench.plugins.store.frame import answers_and_questions
 from variantbench.plugins.store.rows import record_rows
 from variantbench.prompts.format import load_format
 
@@ -107,7 +108,7 @@ def test_grading_twice_adds_nothing(run):
 
 def test_reports_and_counts_take_the_newest_grade_of_each_answer_once(run):
     regrade(run, "run-1")
-    (line,) = accuracy_of(run, "run-1").lines
+    (line,) = accuracy(*answers_and_questions(run, "run-1")).lines
     assert (line.counts[Verdict.CORRECT], line.judged) == (2, 4)
     assert run.find_run("run-1")["records"] == 4
 

@@ -83,6 +83,8 @@ def test_two_exported_runs_are_compared_without_a_store(store, tmp_path, monkeyp
 def test_an_exported_run_is_a_baseline(store, tmp_path, name):
     run_id = store.find_run()["id"]
     assert export_run(store, run_id, tmp_path / name) == 12
+    (tmp_path / "any").touch()
+    assert (tmp_path / name).stat().st_mode == (tmp_path / "any").stat().st_mode  # others may read a baseline, too
     run, rows = read_run(tmp_path / name)
     assert run["id"] == run_id
     assert rows == list(store.records(run_id))
@@ -226,3 +228,20 @@ def test_the_gate_is_widened_by_the_noise(store):
 def test_the_plan_says_how_many_templates(folder):
     output = invoke("plan", "--margin=3pp", "--power=0.8").output
     assert "98" in next(line for line in output.splitlines() if line.split()[:1] == ["51"])
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--alpha=0", "--alpha 0: an error rate"),
+        ("--alpha=2", "--alpha 2: an error rate"),
+        ("--power=0", "--power 0: a share above --alpha 0.05"),
+        ("--power=1", "--power 1: a share above --alpha 0.05"),
+        ("--margin=0", "--margin 0pp is not above --tolerance 1pp"),
+        ("--margin=1", "--margin 1: a drop below 1"),
+    ],
+)
+def test_a_plan_of_nonsense_is_refused(option, words):
+    error = invoke("plan", option).exception
+    assert isinstance(error, UserError)
+    assert str(error).startswith(words)

@@ -9,9 +9,11 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from tests.conftest import ROOT
-from variantbench.plugins import manifest, telemetry
+from variantbench.plugins import manifest, store, telemetry
+from variantbench.plugins.cli import variantbench
 from variantbench.plugins.errors import UserError
 from variantbench.plugins.models.engines import EngineSettings
 from variantbench.plugins.models.registry import ModelSpec, registry
@@ -34,6 +36,20 @@ def test_a_stores_password_is_shown_nowhere(url, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["pytest", f"--store={url}", "--store", url])
     assert SECRET not in shown_url(url)
     assert SECRET not in " ".join(manifest.command_line())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["store", "migrate"], ["simulate", "--models=1", "--templates=2", "--variants-per-template=1"]],
+    ids=["migrate", "simulate"],
+)
+def test_commands_show_no_password(command, tmp_path, monkeypatch):
+    opened = store.open_store(str(tmp_path / "runs.db"))
+    monkeypatch.setattr(store, "open_store", lambda *_, **__: opened)
+    result = CliRunner().invoke(variantbench, [*command, f"--store={URLS[0]}"])
+    assert result.exit_code == 0, result.output
+    assert SECRET not in result.output
+    assert "postgresql+psycopg://me:***@host/db" in result.output
 
 
 @pytest.mark.parametrize(

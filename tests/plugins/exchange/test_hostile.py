@@ -151,6 +151,84 @@ def test_a_row_without_its_fields_is_named(refused, samples):
     assert f"{path}:2: no 'doc': a row of lm-eval has" in refused(path)
 
 
+def _put(tree, place, value):
+    """The value at a place such as ``results/scores`` or ``*/stats`` (of every element)."""
+    first, _, rest = place.partition("/")
+    for key in range(len(tree)) if first == "*" else [first]:
+        if rest:
+            _put(tree[key], rest, value)
+        else:
+            tree[key] = value
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "place", "value"),
+    [
+        ("lm_eval", "results_*.json", "results", []),
+        ("lm_eval", "results_*.json", "results", None),
+        ("lm_eval", "results_*.json", "results/vb_words", [1]),
+        ("inspect", "*.json", "eval/packages", ["inspect_ai"]),
+        ("inspect", "*.json", "results/scores", 3),
+        ("helm", "scenario_state.json", "request_states/*/instance/extra_data", [1]),
+        ("helm", "scenario_state.json", "request_states/*/instance/references", ["yes"]),
+        ("helm", "per_instance_stats.json", "*/stats", None),
+        ("helm", "stats.json", "*", 1),
+        ("helm", "stats.json", "*/name", "exact_match"),
+    ],
+)
+def test_values_of_another_kind_than_the_tool_writes_are_refused(refused, data, tmp_path, tool, name, place, value):
+    mains = {"lm_eval": "samples_*.jsonl", "inspect": "*.json", "helm": "per_instance_stats.json"}
+    for path in (data / tool).iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (changed,) = tmp_path.glob(name)
+    tree = json.loads(changed.read_text())
+    _put(tree, place, value)
+    changed.write_text(json.dumps(tree))
+    (log,) = tmp_path.glob(mains[tool])
+    message = refused(log)
+    assert str(log) in message
+    assert "damaged or of another version of the tool" in message
+
+
+def test_a_length_without_end_is_refused(refused, jsonl, sample_row):
+    arguments = {"gen_args_0": {"arg_0": "Q", "arg_1": {"max_gen_toks": float("inf")}}}
+    path = jsonl("samples_x.jsonl", [sample_row(0, arguments=arguments)])
+    assert f"{path}: damaged or of another version of the tool (OverflowError" in refused(path)
+
+
+def test_columns_of_lighteval_that_hold_texts_are_refused(refused, tmp_path):
+    path = tmp_path / "details_x.parquet"
+    pandas.DataFrame({"doc": ["a"], "metric": ["b"], "model_response": ["c"]}).to_parquet(path)
+    assert f"{path}: damaged or of another version of the tool (AttributeError" in refused(path)
+
+
+def test_seconds_beyond_any_float_are_named(refused, jsonl):
+    path = jsonl("t.jsonl", [{"item": "a", "correct": 1, "seconds": 10**400}])
+    assert f"{path}:1: seconds is 1000" in refused(path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"seed": float("inf")},
+        {"seed": 10**30},
+        {"variant": 10**30},
+        {"prompt_tokens": 10**30},
+        {"value": {"a": 1}},
+        {"batch": [1]},
+        {"decoding": {"max_new_tokens": {}}},
+    ],
+)
+def test_what_our_exports_cannot_hold_is_named(refused, take, jsonl, changed):
+    from variantbench.plugins.exchange.own import COUNTS, TEXTS
+
+    own = {**dict.fromkeys(TEXTS, "x"), **dict.fromkeys(COUNTS, 0), "variant": 0}
+    own |= {"verdict": "correct", "finish_reason": "end"}
+    path = jsonl("t.jsonl", [{"item": "a", "variantbench": {**own, **changed}}])
+    assert f"{path}:1: " in refused(path)
+    assert take(jsonl("right.jsonl", [{"item": "a", "variantbench": own}]))[0].answers == 1
+
+
 def test_one_bad_file_of_two_leaves_nothing(refused, samples, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text('item,correct\na,1\nb,"1\n')

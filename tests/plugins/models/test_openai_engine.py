@@ -6,7 +6,11 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the openai package")
 
+import threading
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.plugins.models.faulty import FAULTS, FaultyHandler, FaultyServer
 from variantbench.plugins.datatypes import Decoding, FinishReason, Prompt
@@ -52,6 +56,31 @@ def server():
 def engine(server, **changes):
     settings = EngineSettings("openai", "tiny", "org/tiny", "server", "server", 8, base_url=server.url)
     return openai.OpenAIEngine(replace(settings, **changes), openai.client_of(server.url), sleep=lambda _: None)
+
+
+@contextmanager
+def other_server(said):
+    """The address of a server that says the same to everything, as HTML where it looks so."""
+
+    class Says(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(200)
+            self.send_header("content-type", "text/html" if said.startswith(b"<") else "application/json")
+            self.send_header("content-length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def do_POST(self):
+            self.do_GET()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Says) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_address[1]}/v1"
+        running.shutdown()
 
 
 def jobs(count, *, chat=False, decoding=DECODING):
@@ -137,6 +166,29 @@ def test_the_server_identifies_its_model(server):
         openai.identify(server.url, "other")
     with pytest.raises(UserError, match="does not answer"):
         openai.identify("http://127.0.0.1:9/v1", "other")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"<html>no</html>", b'["org/tiny"]', b"null", b'{"models": []}', b'{"data": null}', b'{"data": ["org/tiny"]}'],
+)
+def test_what_answers_but_is_no_openai_server_is_said(said):
+    with other_server(said) as url:
+        for ask in (openai.identify, partial(openai.settle, chat=False), partial(openai.settle, chat=True)):
+            with pytest.raises(UserError, match=f"{url} answers, but not as an OpenAI server does: give the URL that"):
+                ask(url, "org/tiny")
+
+
+def test_a_refusal_with_status_200_is_no_answer(server, monkeypatch):
+    monkeypatch.setattr(Handler, "answer", lambda *_: (200, {"detail": "Not Found"}))
+    with pytest.raises(UserError, match="answers, but not as an OpenAI server"):
+        openai.settle(server.url, "org/tiny", chat=False)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:abc/v1", "http://[::1/v1", "http://x:99999/v1", "localhost:8000/v1"])
+def test_what_is_no_url_is_said(url):
+    with pytest.raises(UserError, match="is no address of a server: give one such as http"):
+        openai.identify(url, "org/tiny")
 
 
 PLAIN = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "repeat_penalty": 1.0}

@@ -11,7 +11,9 @@ from variantbench.plugins.errors import UserError
 from variantbench.plugins.models import embedded
 from variantbench.plugins.models.device import resolve_device, resolve_dtype
 from variantbench.plugins.models.fingerprint import fingerprint
+from variantbench.plugins.models.hub import snapshot
 from variantbench.plugins.models.registry import registry, resolve_model
+from variantbench.plugins.run import model_dtype
 
 
 def test_the_study_models_are_all_there(shared):
@@ -40,6 +42,42 @@ def test_names_and_hub_ids_mean_the_same_in_any_case():
 def test_an_unlisted_hub_id_is_taken_as_it_is():
     spec = resolve_model("someone/their-model")
     assert (spec.name, spec.hub, spec.chat) == ("their-model", "someone/their-model", None)
+
+
+def test_an_unlisted_hub_id_runs_in_its_own_number_type(tmp_path):
+    (tmp_path / "config.json").write_text('{"dtype": "float16"}')
+    own = model_dtype(resolve_model("someone/their-model"), tmp_path)
+    assert resolve_dtype("auto", device="cuda", model_dtype=own) == "float16"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "~nosuchuser/m", "x" * 300, "a/" + "x" * 300, "checkpoints/step-", "out/run--2", "a/b..c", "a/b.git", "\0"],
+)
+def test_what_neither_the_hub_nor_a_file_system_takes_is_no_model(text):
+    with pytest.raises(UserError, match=r"^no model '.*give a name that"):
+        resolve_model(text)
+
+
+@pytest.mark.parametrize("text", ["org/Name_1.5-x", "_a/b_", "a.b/c", "0/1"])
+def test_every_id_that_the_hub_may_have_is_taken(text):
+    validate = pytest.importorskip("huggingface_hub.utils", reason="needs huggingface_hub").validate_repo_id
+    validate(text)
+    assert resolve_model(text).hub == text
+
+
+def test_a_download_that_stalls_says_so(monkeypatch):
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
+    (library,) = {kind for kind in hub.errors.HfHubHTTPError.__bases__ if kind is not OSError}
+
+    def stalled(*_, local_files_only=False, **__):
+        if local_files_only:
+            raise hub.errors.LocalEntryNotFoundError("not here")
+        raise library("the read operation timed out")
+
+    monkeypatch.setattr(hub, "snapshot_download", stalled)
+    with pytest.raises(UserError, match=r"the hub does not answer \(the read operation timed out\)"):
+        snapshot(resolve_model("someone/their-model"), say=lambda _: None)
 
 
 def test_a_path_is_a_model(tmp_path):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 from variantbench.plugins.generation.channel import Message
 from variantbench.plugins.progress import Progress
+from variantbench.plugins.report.place import html_place
 
 ANSWER = "The final answer is 10."
 
@@ -47,3 +51,16 @@ def test_progress_says_how_many_are_right_and_what_took_longest():
     assert progress.slowest() == ""
     progress.steps = {"loading m": 3.0, "generating with m": 100.0}
     assert progress.slowest() == "slowest step: generating with m, 2 min of 2 min"
+
+
+@pytest.mark.parametrize(
+    ("store", "place"),
+    [
+        ("data/runs.db", "data/reports/r.html"),
+        ("sqlite:////data/x/runs.db", "/data/x/reports/r.html"),
+        ("sqlite:///data/runs.db", "data/reports/r.html"),
+        ("postgresql+psycopg://me:secret@host/db", ".variantbench/reports/r.html"),
+    ],
+)
+def test_the_report_lies_beside_the_store_however_it_is_named(store, place):
+    assert html_place(store, "r") == Path(place)
