@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
     return {
         "mcnemar": asdict(test),
         "difference": asdict(interval),
-        "clustered": asdict(clustered) if clustered else None,
+        "clustered": {name: _plain(value) for name, value in asdict(clustered).items()} if clustered else None,
     }
 
 
@@ -162,6 +163,11 @@ def read_table(path: Path, columns: Sequence[str]) -> Any:
         if column not in table.columns:
             raise UserError(f"{path}: no column {column!r}: there are {', '.join(map(str, table.columns))}")
     return table
+
+
+def _plain(value: float) -> float | None:
+    """What JSON can hold: there is no nan in it."""
+    return None if isnan(value) else value
 
 
 def _number(value: Any, digits: int = 3) -> str:

@@ -7,6 +7,7 @@ interval is the t interval over templates' mean differences; p is that of flippi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from scipy.stats import chi2, t
 
 from variantbench.stats.cells import Floats, Integers, codes
 from variantbench.stats.mcnemar import binary
+
+_ALIKE = 1e-12  # a standard error below is the rounding of clusters that do not differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,15 @@ def clustered_counts(b: ArrayLike, c: ArrayLike, pairs: ArrayLike, *, confidence
 
     Sources: Obuchowski 1998, Stat Med 17, in the form of Yang, Sun & Hardin 2010; Durkalski et al. 2003, Stat Med 22.
     R: ``clust.bin.pair::clust.bin.pair(a, b, c, d, method = "obuchowski")``, ``t.test(d / n)``. No difference anywhere
-    gives p = 1. Raises ValueError with fewer than two clusters.
+    gives p = 1. Where all n clusters have one difference d, t knows nothing of others: of those a share q of up to
+    1 - ((1 - confidence) / 2)^(1/n), Clopper and Pearson's end of 0 of n, may have any, so the interval is
+    (1 - q) d -+ q. Raises ValueError with fewer than two clusters.
 
     >>> found = clustered_counts([3, 1, 0], [1, 1, 2], [5, 5, 5])
     >>> found.p, round(found.durkalski, 3)
     (1.0, 0.0)
+    >>> clustered_counts([0, 0, 0], [0, 0, 0], [5, 5, 5]).high
+    0.70759...
     """
     right, left, n = (np.asarray(a, dtype=np.float64) for a in (b, c, pairs))
     if not right.shape == left.shape == n.shape or right.ndim != 1 or len(n) < 2:
@@ -70,17 +77,19 @@ def clustered_counts(b: ArrayLike, c: ArrayLike, pairs: ArrayLike, *, confidence
     d = right - left
     share = d / n
     mean, se = float(share.mean()), float(share.std(ddof=1) / np.sqrt(clusters))
-    statistic = mean / se if se > 0 else 0.0 if mean == 0 else np.inf * np.sign(mean)
-    half = float(t.ppf(0.5 + confidence / 2, clusters - 1)) * se
+    centre, half, statistic = mean, float(t.ppf(0.5 + confidence / 2, clusters - 1)) * se, mean / se if se else nan
+    if se < _ALIKE:
+        others = 1 - ((1 - confidence) / 2) ** (1 / clusters)
+        centre, half, se, statistic = (1 - others) * mean, others, 0.0, nan
     obuchowski = (clusters - 1) / clusters * _ratio(d)
     durkalski = _ratio(share)
     return ClusteredPairs(
         estimate=mean,
-        low=mean - half,
-        high=mean + half,
+        low=max(-1.0, centre - half),
+        high=min(1.0, centre + half),
         se=se,
         p=sign_flip(np.rint(d).astype(np.int64)),
-        t=float(statistic),
+        t=statistic,
         t_p=float(2 * t.sf(abs(statistic), clusters - 1)),
         obuchowski=obuchowski,
         obuchowski_p=float(chi2.sf(obuchowski, 1)),

@@ -100,6 +100,15 @@ def test_mcnemar_joins_by_key_and_not_by_position(tmp_path):
     assert "first minus second +33.3 pp" in text
 
 
+def test_mcnemar_of_equal_answers_says_what_so_few_templates_can(tmp_path):
+    path = write(tmp_path / "a.csv", {"a1": 1, "a2": 1, "b1": 1, "b2": 0})
+    options = ["--key", "item", "--response", "correct", "--cluster", "template"]
+    text = variantbench("mcnemar", path, path, *options).stdout
+    assert "clustered in 2: +0.0 pp, 95% -84.2 pp to +84.2 pp, sign-flip p 1" in text
+    result = json.loads(variantbench("mcnemar", path, path, *options, "--json").stdout, parse_constant=pytest.fail)
+    assert (result["clustered"]["t"], result["clustered"]["t_p"]) == (None, None)
+
+
 def test_mcnemar_refuses_tables_of_different_items(tmp_path):
     first = write(tmp_path / "a.csv", {"a1": 1, "a2": 1})
     second = write(tmp_path / "b.csv", {"a1": 1, "a3": 1})

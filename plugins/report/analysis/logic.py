@@ -264,8 +264,7 @@ def _pair(first: str, second: str, one: Sequence[_Grid], other: Sequence[_Grid])
         alone = tango(test.a, test.b, test.c, test.d)
         difference, p, seen = Proportion(alone.estimate, alone.low, alone.high), test.p, _detectable(test)
     else:
-        ends = (grouped.low, grouped.high) if grouped.se > 0 else (-1.0, 1.0)  # all alike, they say nothing of others
-        difference, p = Proportion(grouped.estimate, *ends), grouped.p
+        difference, p = Proportion(grouped.estimate, grouped.low, grouped.high), grouped.p
         seen = detectable(grouped.se) if grouped.se > 0 else nan
     shown = equivalence(difference.low, difference.high, margin=MARGIN, estimate=difference.estimate)
     return PairTest(first, second, test, p, difference, grouped, seen, shown)
