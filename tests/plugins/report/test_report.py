@@ -34,6 +34,7 @@ from variantbench.plugins.report.visible import visible
 from variantbench.plugins.simulate import simulate
 from variantbench.plugins.store import open_store, schema
 from variantbench.plugins.store.tallies import tallies
+from variantbench.stats.proportions import wilson
 
 
 @pytest.fixture(scope="module")
@@ -312,6 +313,13 @@ def test_answers_that_are_all_alike_show_what_so_many_questions_can(alike):
     assert pair.clustered.se == 0
     assert pair.difference.high == -pair.difference.low == pytest.approx(1 - 0.025 ** (1 / 108))
     assert pair.shown.shown == "equivalent"
+
+
+def test_parts_that_are_all_right_say_of_new_templates_what_so_many_can(alike):
+    _, report = alike[0]
+    lowest = {row["part"]: row["new_low"] for row in rows(report, "accuracy")}
+    templates, questions = (wilson(count, count).low for count in (12, 108))
+    assert lowest == pytest.approx({"base": templates, "variants": templates, "Q1": questions, "Q2": questions})
 
 
 def test_a_change_of_shares_lies_within_all_of_them(alike):
