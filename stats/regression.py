@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import nct, norm, t
 
-from variantbench.stats.cells import Floats, Integers
+from variantbench.stats.cells import Floats, Integers, codes
 
 # What is planned with where nothing is measured yet: the share of items whose verdict differs between two checkpoints,
 # and the standard deviation of templates' own changes. At 100 templates of 51 that is a standard error of 0.0118;
@@ -72,7 +72,7 @@ def paired_change(
     x, y, labels = np.asarray(before, float), np.asarray(after, float), np.asarray(cluster)
     if not x.shape == y.shape == labels.shape or x.ndim != 1 or not len(x):
         raise ValueError(f"before {x.shape}, after {y.shape}, cluster {labels.shape}: (pairs,) each, one at least")
-    _, code = np.unique(labels, return_inverse=True)
+    code, _ = codes(labels)
     size = np.bincount(code).astype(np.int64)
     sums = np.bincount(code, weights=y - x).astype(np.float64)
     pairs, clusters = len(x), len(size)

@@ -95,7 +95,5 @@ def _check_values(y: Floats, x: Floats, g: NDArray[np.generic], names: tuple[str
     infinite = ~np.isfinite(x).all(axis=0)
     if infinite.any():
         raise ValueError(f"{names[int(np.argmax(infinite))]} is infinite in some rows: give finite numbers")
-    if g.dtype.kind == "f" and np.isnan(g).any():
-        raise ValueError("group is NaN in some rows: every answer belongs to a group")
     if (g == g[0]).all():
         raise ValueError(f"one group only ({g[0]}): a random intercept needs at least two")

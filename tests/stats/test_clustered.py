@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from variantbench.stats.clustered import clustered_counts, clustered_pairs, sign_flip
 from variantbench.stats.cochran import cochran_q
@@ -78,6 +78,12 @@ def test_clusters_that_are_all_alike_leave_others_open(clusters: int) -> None:
 def test_impossible_clusters_are_refused(counts: tuple[list[int], ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         clustered_counts(*counts)
+
+
+@pytest.mark.parametrize("labels", [[1, 1, math.nan, math.nan], np.array(["a", None, "b", math.nan], object)])
+def test_a_pair_without_a_cluster_is_not_one_of_its_own(labels: ArrayLike) -> None:
+    with pytest.raises(ValueError, match="2 rows have no group"):
+        clustered_pairs([1, 0, 1, 0], [0, 0, 1, 1], labels)
 
 
 def test_no_share_changes_by_more_than_all() -> None:
