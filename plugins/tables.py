@@ -120,6 +120,8 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
             f"hold the same {key}s"
         )
     pairs = one.merge(two, on=key, suffixes=("_first", "_second"))
+    if cluster:
+        _same_clusters(pairs, key, f"{cluster}_first", f"{cluster}_second")
     answers = pairs[f"{response}_first"].to_numpy(), pairs[f"{response}_second"].to_numpy()
     try:
         test = mcnemar_pairs(*answers)
@@ -132,6 +134,17 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
         "difference": asdict(interval),
         "clustered": {name: _plain(value) for name, value in asdict(clustered).items()} if clustered else None,
     }
+
+
+def _same_clusters(pairs: Any, key: str, first: str, second: str) -> None:
+    one, two = pairs[first], pairs[second]
+    other = pairs[(one != two) & (one.notna() | two.notna())]
+    if len(other):
+        item, *labels = (other.iloc[0][column] for column in (key, first, second))
+        raise UserError(
+            f"{key} {item!s}: cluster {labels[0]!s} in the first table, {labels[1]!s} in the second: both tables must "
+            f"give an item the same cluster ({len(other):,} items differ)"
+        )
 
 
 def mcnemar_lines(result: dict[str, Any]) -> Iterator[str]:

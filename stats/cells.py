@@ -148,7 +148,7 @@ def _refuse_missing(values: NDArray[np.generic]) -> None:
         return
     missing = values != values  # as NaN and NaT are, and nothing else
     if values.dtype.kind == "O":
-        missing |= np.equal(values, None)
+        missing = missing | np.array([value is None for value in values])
     if missing.any():
         raise ValueError(f"{missing.sum()} rows have no group: give each answer its group, or leave those rows out")
 

@@ -117,6 +117,27 @@ def test_mcnemar_refuses_tables_of_different_items(tmp_path):
     assert "2 items are in one table only, such as 'a2': both tables must hold the same items" in done.stderr
 
 
+@pytest.mark.parametrize("other", ["b", ""])
+def test_mcnemar_refuses_an_item_in_two_clusters(tmp_path, other):
+    first = write(tmp_path / "a.csv", {"a1": 1, "a2": 1, "b1": 0})
+    second = write(tmp_path / "b.csv", {"a1": 1, "a2": 0, "b1": 0})
+    second.write_text(second.read_text().replace("a2,a", f"a2,{other}"))
+    options = ["--key", "item", "--response", "correct"]
+    done = variantbench("mcnemar", first, second, *options, "--cluster", "template")
+    assert done.returncode == 2
+    assert f"item a2: cluster a in the first table, {other or 'nan'} in the second: both tables must" in done.stderr
+    assert variantbench("mcnemar", first, second, *options).returncode == 0
+
+
+@pytest.mark.parametrize("label", ["", "x"])
+def test_mcnemar_refuses_answers_without_a_cluster(tmp_path, label):
+    path = write(tmp_path / "a.csv", {"a1": 1, "a2": 1, "b1": 0})
+    path.write_text(path.read_text().replace(",a,", ",,").replace(",b,", f",{label or 7},"))
+    done = variantbench("mcnemar", path, path, "--key", "item", "--response", "correct", "--cluster", "template")
+    assert done.returncode == 2
+    assert "2 rows have no group" in done.stderr
+
+
 def test_mcnemar_refuses_an_item_that_stands_twice(tmp_path):
     first = write(tmp_path / "a.csv", {"a1": 1, "a2": 1})
     second = write(tmp_path / "b.csv", {"a1": 1, "a2": 1})
