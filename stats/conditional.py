@@ -117,7 +117,8 @@ def conditional_logit(
     """The purely within-group effects of ``covariates`` (rows, k): statsmodels' ConditionalLogit with a tight stop.
 
     One along which no answer of any group becomes less likely is infinite. Raises ValueError where no group holds right
-    and wrong answers, or the covariates do not vary within groups or vary there in step. R: ``survival::clogit(y ~ x + strata(group))``.
+    and wrong answers, or the covariates do not vary within groups or vary there in step.
+    R: ``survival::clogit(y ~ x + strata(group))``.
     """
     table = read_table(response, covariates, group, names=names)
     code, groups = codes(table.group)
