@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from variantbench.plugins.errors import UserError
@@ -86,10 +87,18 @@ def fit_lines(result: dict[str, Any]) -> Iterator[str]:
             ends = ", ".join(map(_number, interval))
             yield f"cluster bootstrap {name}: BCa [{ends}] of {result['bootstrap']['replicates']:,} replicates"
     for remark in result["status"]:
-        yield f"note: {remark}"
+        yield from wrap(f"note: {_sentence(remark)}", 100, subsequent_indent="      ")
     for message in result["messages"]:
         yield f"lme4: {message}"
     yield from _optimizer_lines(result.get("optimizers", ()))
+
+
+def _sentence(remark: str) -> str:
+    """The words of a remark, which JSON has as code or code:effect."""
+    from variantbench.stats.glmm_status import Remark, Status
+
+    code, _, effect = remark.partition(":")
+    return Remark(Status(code), effect).sentence
 
 
 def _optimizer_lines(compared: Sequence[dict[str, Any]]) -> Iterator[str]:

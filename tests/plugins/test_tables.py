@@ -42,6 +42,19 @@ def test_fit_prints_the_effect_in_words(table):
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+def test_fit_says_in_words_what_is_wrong_and_in_json_by_code(tmp_path):
+    path = tmp_path / "separated.csv"  # base questions wrong, in few templates
+    rows = [f"{t},{int(v > 0)},{int(v > 2 + t % 2)}" for t in range(6) for v in range(6)]
+    path.write_text("\n".join(["id,is_variant,is_correct", *rows]))
+    lines = variantbench("fit", path, *FIT).stdout.splitlines()
+    assert "note: fewer than 20 groups hold both right and wrong answers" in lines
+    said = "is_variant: the effect's estimate is infinite: read the likelihood ratio test and the finite end"
+    assert f"note: {said}" in " ".join(lines).replace("      ", "")
+    assert max(map(len, lines)) <= 100
+    status = json.loads(variantbench("fit", path, *FIT, "--json").stdout)["status"]
+    assert status[:2] == ["few_informative_groups", "quasi_separation:is_variant"]
+
+
 def test_fit_gives_json_with_its_stated_keys(table):
     packed = table.with_suffix(".csv.gz")
     packed.write_bytes(gzip.compress(table.read_bytes()))
