@@ -9,6 +9,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from variantbench.plugins.errors import UserError
 
 _CELLS = ("right in both", "first only", "second only", "wrong in both")
@@ -41,7 +44,8 @@ def fit_table(
         raise UserError("--optimizers compares lme4's own: add --glmm-backend pymer4")
     table = read_table(path, [response, *fixed, group])
     try:
-        columns = table[response].to_numpy(), table[list(fixed)].to_numpy(dtype=float), table[group].to_numpy()
+        covariates = np.column_stack([_numbers(table[name]) for name in fixed])
+        columns = table[response].to_numpy(), covariates, table[group].to_numpy()
         full = fit(
             *columns,
             names=list(fixed),
@@ -58,6 +62,16 @@ def fit_table(
         raise UserError(f"{path}: {error}") from None
     result = full.as_json()
     return {**result, "optimizers": [asdict(one) for one in compared]} if optimizers else result
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(column.to_numpy(dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"column {column.name!r} holds something that is not a number ({error}): give numbers only, a text as "
+            "0/1 columns"
+        ) from None
 
 
 def fit_lines(result: dict[str, Any]) -> Iterator[str]:

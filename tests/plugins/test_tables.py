@@ -19,12 +19,12 @@ def variantbench(*arguments: object) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def table(tmp_path):
     draw = random.Random(3)
-    rows = ["id,is_variant,is_correct,text"]
+    rows = ["id,is_variant,is_correct,text,gap"]
     for template in range(40):
         ability = draw.gauss(0, 1.5)
         for variant in range(21):
             right = draw.random() < 1 / (1 + 2.718281828 ** -(ability - 0.7 * (variant > 0)))
-            rows.append(f"{template},{int(variant > 0)},{int(right)},t")
+            rows.append(f"{template},{int(variant > 0)},{int(right)},t,{variant or ''}")
     path = tmp_path / "answers.csv"
     path.write_text("\n".join(rows))
     return path
@@ -77,6 +77,11 @@ def test_fit_gives_json_with_its_stated_keys(table):
             "no column 'right': there are id, is_variant",
         ),
         (["--response", "id", "--fixed", "is_variant", "--group", "id"], "answers.csv: "),
+        (
+            ["--response", "is_correct", "--fixed", "is_variant,text", "--group", "id"],
+            "column 'text' holds something that is not a number (could not convert string to float: 't'): give numbers",
+        ),
+        (["--response", "is_correct", "--fixed", "gap", "--group", "id"], "or leave those rows out"),
         ([*FIT, "--bootstrap=10"], "seed"),
     ],
 )
