@@ -105,20 +105,22 @@ def sign_flip(sums: Integers) -> float:
 
     All 2^clusters sign patterns count, by convolution; no draws and no seed.
     """
-    sizes = np.abs(sums[sums != 0])
-    reach = int(sizes.sum())
-    law = np.zeros(2 * reach + 1)
-    law[reach] = 1.0
-    done = 0
-    for size in np.sort(sizes):
-        width = done + int(size)
-        old = law[reach - done : reach + done + 1].copy()
-        law[reach - width : reach + width + 1] = 0.0
-        law[reach - width : reach - width + len(old)] += 0.5 * old
-        law[reach + width - len(old) + 1 : reach + width + 1] += 0.5 * old
-        done = width
-    seen = abs(int(sums.sum()))
-    return min(1.0, float(law[np.abs(np.arange(-reach, reach + 1)) >= seen].sum()))
+    law = law_of_signs(np.abs(sums))
+    totals = 2 * np.arange(len(law)) - len(law) + 1
+    return min(1.0, float(law[np.abs(totals) >= abs(int(sums.sum()))].sum()))
+
+
+def law_of_signs(sizes: Integers) -> Floats:
+    """Probabilities of the totals of ``sizes`` (clusters,) when each sign is as likely as its opposite: of -reach,
+    -reach + 2, ..., reach, with reach their sum.
+    """
+    law = np.ones(1)
+    for size in np.sort(sizes[sizes > 0]).tolist():
+        wider = np.zeros(len(law) + size)
+        wider[: len(law)] += 0.5 * law
+        wider[size:] += 0.5 * law
+        law = wider
+    return law
 
 
 def _ratio(values: Floats) -> float:

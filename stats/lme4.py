@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from variantbench.stats.cells import codes
+from variantbench.stats.cells import codes, collapse
 from variantbench.stats.glmm import Effect, GlmmFit
-from variantbench.stats.glmm_status import Remark, Status
+from variantbench.stats.glmm_status import Remark, Status, informative_groups
 from variantbench.stats.table import Table, read_table
 
 BACKEND = "pymer4"
@@ -107,7 +107,7 @@ def fit_lme4_table(table: Table, *, tests: bool = True, control: str = "") -> Gl
         n_rows=len(table.response),
         n_dropped=table.n_dropped,
         n_groups=codes(table.group)[1],
-        n_informative=_informative(table),
+        n_informative=informative_groups(collapse(table.response, table.standardised, table.group)),
         max_gradient=nan,
         iterations=full.evaluations,
         backend=BACKEND,
@@ -187,13 +187,6 @@ def _remarks(fit: _Glmer) -> tuple[Remark, ...]:
         return (Remark(Status.NOT_CONVERGED),)
     found = {Status.SIGMA_ZERO: fit.singular, Status.RANK_DEFICIENT: bool(np.isnan(fit.beta).any())}
     return tuple(Remark(status) for status, holds in found.items() if holds)
-
-
-def _informative(table: Table) -> int:
-    """Groups with both right and wrong answers."""
-    code, _ = codes(table.group)
-    right, rows = np.bincount(code, weights=table.response), np.bincount(code)
-    return int(((right > 0) & (right < rows)).sum())
 
 
 @dataclass(frozen=True, slots=True)
