@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from variantbench.benchmarks.logic import few_shot_items, load_items, sample_rows
+from variantbench.benchmarks.logic import BATCHES, few_shot_items, load_items, sample_rows
 from variantbench.plugins.answers import Answer
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.options import RunConfig
 
 STYLES = ("zero_shot", "few_shot", "cot_before", "cot_after")
-BATCHES = ("Q1", "Q2", "Q3", "Q4")
 
 
 def logic_items(run: RunConfig) -> Sequence[Item]:

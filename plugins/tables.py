@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import isnan
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from variantbench.plugins.errors import UserError
 
@@ -39,7 +44,8 @@ def fit_table(
         raise UserError("--optimizers compares lme4's own: add --glmm-backend pymer4")
     table = read_table(path, [response, *fixed, group])
     try:
-        columns = table[response].to_numpy(), table[list(fixed)].to_numpy(dtype=float), table[group].to_numpy()
+        covariates = np.column_stack([_numbers(table[name]) for name in fixed])
+        columns = table[response].to_numpy(), covariates, table[group].to_numpy()
         full = fit(
             *columns,
             names=list(fixed),
@@ -56,6 +62,16 @@ def fit_table(
         raise UserError(f"{path}: {error}") from None
     result = full.as_json()
     return {**result, "optimizers": [asdict(one) for one in compared]} if optimizers else result
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(column.to_numpy(dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"column {column.name!r} holds something that is not a number ({error}): give numbers only, a text as "
+            "0/1 columns"
+        ) from None
 
 
 def fit_lines(result: dict[str, Any]) -> Iterator[str]:
@@ -85,10 +101,18 @@ def fit_lines(result: dict[str, Any]) -> Iterator[str]:
             ends = ", ".join(map(_number, interval))
             yield f"cluster bootstrap {name}: BCa [{ends}] of {result['bootstrap']['replicates']:,} replicates"
     for remark in result["status"]:
-        yield f"note: {remark}"
+        yield from wrap(f"note: {_sentence(remark)}", 100, subsequent_indent="      ")
     for message in result["messages"]:
         yield f"lme4: {message}"
     yield from _optimizer_lines(result.get("optimizers", ()))
+
+
+def _sentence(remark: str) -> str:
+    """The words of a remark, which JSON has as code or code:effect."""
+    from variantbench.stats.glmm_status import Remark, Status
+
+    code, _, effect = remark.partition(":")
+    return Remark(Status(code), effect).sentence
 
 
 def _optimizer_lines(compared: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -121,6 +145,8 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
             f"hold the same {key}s"
         )
     pairs = one.merge(two, on=key, suffixes=("_first", "_second"))
+    if cluster:
+        _same_clusters(pairs, key, f"{cluster}_first", f"{cluster}_second")
     answers = pairs[f"{response}_first"].to_numpy(), pairs[f"{response}_second"].to_numpy()
     try:
         test = mcnemar_pairs(*answers)
@@ -131,8 +157,19 @@ def mcnemar_tables(first: Path, second: Path, *, key: str, response: str, cluste
     return {
         "mcnemar": asdict(test),
         "difference": asdict(interval),
-        "clustered": asdict(clustered) if clustered else None,
+        "clustered": {name: _plain(value) for name, value in asdict(clustered).items()} if clustered else None,
     }
+
+
+def _same_clusters(pairs: Any, key: str, first: str, second: str) -> None:
+    one, two = pairs[first], pairs[second]
+    other = pairs[(one != two) & (one.notna() | two.notna())]
+    if len(other):
+        item, *labels = (other.iloc[0][column] for column in (key, first, second))
+        raise UserError(
+            f"{key} {item!s}: cluster {labels[0]!s} in the first table, {labels[1]!s} in the second: both tables must "
+            f"give an item the same cluster ({len(other):,} items differ)"
+        )
 
 
 def mcnemar_lines(result: dict[str, Any]) -> Iterator[str]:
@@ -164,6 +201,11 @@ def read_table(path: Path, columns: Sequence[str]) -> Any:
         if column not in table.columns:
             raise UserError(f"{path}: no column {column!r}: there are {', '.join(map(str, table.columns))}")
     return table
+
+
+def _plain(value: float) -> float | None:
+    """What JSON can hold: there is no nan in it."""
+    return None if isnan(value) else value
 
 
 def _number(value: Any, digits: int = 3) -> str:

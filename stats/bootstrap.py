@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from variantbench.stats.cells import Cells, Floats, collapse
 from variantbench.stats.glmm_newton import Problem, first_guess, maximise, problem
-from variantbench.stats.glmm_status import SENTENCES, Status, informative_groups, rank_deficient
+from variantbench.stats.glmm_status import SENTENCES, hopeless
 from variantbench.stats.table import Table, read_table
 
 _DECREMENT = 1e-6  # before the last step, which squares what is left
@@ -196,13 +196,9 @@ def _stated(seed: int | None) -> int:
 
 def _refuse(cells: Cells) -> None:
     """Raises ValueError, with the remark's sentence, where there is no estimate to resample."""
-    right = cells.multiplicity @ cells.pattern_successes
-    if right in (0, cells.multiplicity @ cells.pattern_trials):
-        raise ValueError(SENTENCES[Status.CONSTANT_RESPONSE])
-    if rank_deficient(cells):
-        raise ValueError(SENTENCES[Status.RANK_DEFICIENT])
-    if informative_groups(cells) == 0:
-        raise ValueError(SENTENCES[Status.SIGMA_INFINITE])
+    status = hopeless(cells)
+    if status is not None:
+        raise ValueError(SENTENCES[status])
 
 
 def _start(task: Problem) -> tuple[Floats, Floats]:

@@ -125,14 +125,32 @@ def collapse(response: Floats, columns: Floats, group: NDArray[np.generic], *, f
 
 
 def codes(values: NDArray[np.generic]) -> tuple[Integers, int]:
-    """Integers 0..k-1 in the order of the sorted distinct values, and k."""
-    whole = _as_integers(values)
-    if whole is None:
-        distinct, inverse = np.unique(values, return_inverse=True)
-        return inverse.reshape(-1).astype(np.int64), len(distinct)
+    """Integers 0..k-1 in the order of the sorted distinct values, and k.
+
+    Raises ValueError for values that are missing (None, NaN, NaT), or of types that have no common order.
+    """
+    try:
+        _refuse_missing(values)
+        whole = _as_integers(values)
+        if whole is None:
+            distinct, inverse = np.unique(values, return_inverse=True)
+            return inverse.reshape(-1).astype(np.int64), len(distinct)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise ValueError(f"group labels are of the types {', '.join(kinds)}: give all of them one type") from None
     shifted = whole - whole.min()
     present = np.bincount(shifted) > 0
     return (np.cumsum(present) - 1)[shifted], int(present.sum())
+
+
+def _refuse_missing(values: NDArray[np.generic]) -> None:
+    if values.dtype.kind not in "fOmM":
+        return
+    missing = values != values  # as NaN and NaT are, and nothing else
+    if values.dtype.kind == "O":
+        missing = missing | np.array([value is None for value in values])
+    if missing.any():
+        raise ValueError(f"{missing.sum()} rows have no group: give each answer its group, or leave those rows out")
 
 
 def _as_integers(values: NDArray[np.generic]) -> Integers | None:

@@ -7,6 +7,7 @@ interval is the t interval over templates' mean differences; p is that of flippi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,8 @@ from scipy.stats import chi2, t
 
 from variantbench.stats.cells import Floats, Integers, codes
 from variantbench.stats.mcnemar import binary
+
+_ALIKE = 1e-12  # a standard error below is the rounding of clusters that do not differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,15 @@ def clustered_counts(b: ArrayLike, c: ArrayLike, pairs: ArrayLike, *, confidence
 
     Sources: Obuchowski 1998, Stat Med 17, in the form of Yang, Sun & Hardin 2010; Durkalski et al. 2003, Stat Med 22.
     R: ``clust.bin.pair::clust.bin.pair(a, b, c, d, method = "obuchowski")``, ``t.test(d / n)``. No difference anywhere
-    gives p = 1. Raises ValueError with fewer than two clusters.
+    gives p = 1. Where all n clusters have one difference d, t knows nothing of others: of those a share q of up to
+    1 - ((1 - confidence) / 2)^(1/n), Clopper and Pearson's end of 0 of n, may have any, so the interval is
+    (1 - q) d -+ q. Raises ValueError with fewer than two clusters.
 
     >>> found = clustered_counts([3, 1, 0], [1, 1, 2], [5, 5, 5])
     >>> found.p, round(found.durkalski, 3)
     (1.0, 0.0)
+    >>> clustered_counts([0, 0, 0], [0, 0, 0], [5, 5, 5]).high
+    0.70759...
     """
     right, left, n = (np.asarray(a, dtype=np.float64) for a in (b, c, pairs))
     if not right.shape == left.shape == n.shape or right.ndim != 1 or len(n) < 2:
@@ -70,17 +77,19 @@ def clustered_counts(b: ArrayLike, c: ArrayLike, pairs: ArrayLike, *, confidence
     d = right - left
     share = d / n
     mean, se = float(share.mean()), float(share.std(ddof=1) / np.sqrt(clusters))
-    statistic = mean / se if se > 0 else 0.0 if mean == 0 else np.inf * np.sign(mean)
-    half = float(t.ppf(0.5 + confidence / 2, clusters - 1)) * se
+    centre, half, statistic = mean, float(t.ppf(0.5 + confidence / 2, clusters - 1)) * se, mean / se if se else nan
+    if se < _ALIKE:
+        others = 1 - ((1 - confidence) / 2) ** (1 / clusters)
+        centre, half, se, statistic = (1 - others) * mean, others, 0.0, nan
     obuchowski = (clusters - 1) / clusters * _ratio(d)
     durkalski = _ratio(share)
     return ClusteredPairs(
         estimate=mean,
-        low=mean - half,
-        high=mean + half,
+        low=max(-1.0, centre - half),
+        high=min(1.0, centre + half),
         se=se,
         p=sign_flip(np.rint(d).astype(np.int64)),
-        t=float(statistic),
+        t=statistic,
         t_p=float(2 * t.sf(abs(statistic), clusters - 1)),
         obuchowski=obuchowski,
         obuchowski_p=float(chi2.sf(obuchowski, 1)),
@@ -96,20 +105,22 @@ def sign_flip(sums: Integers) -> float:
 
     All 2^clusters sign patterns count, by convolution; no draws and no seed.
     """
-    sizes = np.abs(sums[sums != 0])
-    reach = int(sizes.sum())
-    law = np.zeros(2 * reach + 1)
-    law[reach] = 1.0
-    done = 0
-    for size in np.sort(sizes):
-        width = done + int(size)
-        old = law[reach - done : reach + done + 1].copy()
-        law[reach - width : reach + width + 1] = 0.0
-        law[reach - width : reach - width + len(old)] += 0.5 * old
-        law[reach + width - len(old) + 1 : reach + width + 1] += 0.5 * old
-        done = width
-    seen = abs(int(sums.sum()))
-    return min(1.0, float(law[np.abs(np.arange(-reach, reach + 1)) >= seen].sum()))
+    law = law_of_signs(np.abs(sums))
+    totals = 2 * np.arange(len(law)) - len(law) + 1
+    return min(1.0, float(law[np.abs(totals) >= abs(int(sums.sum()))].sum()))
+
+
+def law_of_signs(sizes: Integers) -> Floats:
+    """Probabilities of the totals of ``sizes`` (clusters,) when each sign is as likely as its opposite: of -reach,
+    -reach + 2, ..., reach, with reach their sum.
+    """
+    law = np.ones(1)
+    for size in np.sort(sizes[sizes > 0]).tolist():
+        wider = np.zeros(len(law) + size)
+        wider[: len(law)] += 0.5 * law
+        wider[size:] += 0.5 * law
+        law = wider
+    return law
 
 
 def _ratio(values: Floats) -> float:

@@ -23,6 +23,8 @@ from variantbench.stats.table import Table, read_table
 
 _FAR = 700.0
 _LEAST = 1e-320  # probabilities below the smallest float
+_COLLINEAR = 1e-9  # the least eigenvalue of a correlation matrix that is not taken for 0
+_STEP_TO_INFINITY = 0.1  # in log odds: where the search stopped short of a maximum, Newton's next step is about 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class ConditionalTest:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalEffect:
-    """One coefficient of the conditional logistic model."""
+    """One coefficient of the conditional logistic model; infinite, with ``se`` nan, where the groups separate it."""
 
     name: str
     beta: float
@@ -114,7 +116,8 @@ def conditional_logit(
 ) -> tuple[ConditionalEffect, ...]:
     """The purely within-group effects of ``covariates`` (rows, k): statsmodels' ConditionalLogit with a tight stop.
 
-    Raises ValueError where no group holds right and wrong answers, or a covariate does not vary within groups.
+    One along which no answer of any group becomes less likely is infinite. Raises ValueError where no group holds right
+    and wrong answers, or the covariates do not vary within groups or vary there in step.
     R: ``survival::clogit(y ~ x + strata(group))``.
     """
     table = read_table(response, covariates, group, names=names)
@@ -128,12 +131,16 @@ def conditional_logit(
     if (scale < 1e-9 * np.maximum(1.0, np.abs(table.covariates).max(axis=0))).any():
         name = table.names[int(np.argmin(scale))]
         raise ValueError(f"{name} does not vary within groups: the conditional model has no estimate for it")
+    unit = within / scale
+    if np.linalg.eigvalsh(unit.T @ unit / len(unit))[0] < _COLLINEAR:
+        raise ValueError(f"{', '.join(table.names)} are collinear within groups: the conditional model has no estimate")
     model = ConditionalLogit(table.response[keep], table.covariates[keep] / scale, groups=code[keep])
     found = model.fit(method="bfgs", gtol=1e-8, maxiter=500, disp=False, skip_hessian=False)
-    return tuple(
-        ConditionalEffect(name, float(b), float(se))
-        for name, b, se in zip(table.names, found.params / scale, found.bse / scale, strict=True)
-    )
+    step = found.cov_params() @ model.score(found.params) * np.abs(unit).max(axis=0)
+    finite = np.abs(step) < _STEP_TO_INFINITY
+    beta = np.where(finite, found.params / scale, np.copysign(inf, found.params))
+    se = np.where(finite, found.bse / scale, nan)
+    return tuple(ConditionalEffect(*one) for one in zip(table.names, beta.tolist(), se.tolist(), strict=True))
 
 
 def _within_deviation(table: Table, code: Integers, groups: int) -> Floats:

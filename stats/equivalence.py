@@ -1,4 +1,4 @@
-"""Equivalence and non-inferiority on a margin: what an interval shows, and what it leaves open.
+"""Equivalence on a margin: what an interval shows, and what it leaves open.
 
 A p above 0.05 is no evidence of no difference; an interval within the margin is.
 """
@@ -16,14 +16,6 @@ class Shown(StrEnum):
 
     EQUIVALENT = "equivalent"
     DIFFERENT = "different"
-    UNDECIDED = "undecided"
-
-
-class Regression(StrEnum):
-    """What a one-sided comparison with a baseline shows."""
-
-    REGRESSED = "regressed"
-    NOT_INFERIOR = "not_inferior"
     UNDECIDED = "undecided"
 
 
@@ -62,20 +54,6 @@ def paired_equivalence(a: int, b: int, c: int, d: int, *, margin: float, confide
     """
     interval = tango(a, b, c, d, confidence=confidence)
     return equivalence(interval.low, interval.high, margin=margin, estimate=interval.estimate)
-
-
-def regression(low: float, high: float, *, margin: float) -> Regression:
-    """What one-sided ends of new minus baseline show: regressed if ``high`` < 0, not inferior if ``low`` > -margin.
-
-    ``low`` and ``high`` are each the end of a one-sided interval. An interval within (-margin, 0) shows a regression.
-
-    >>> regression(-0.02, 0.01, margin=0.03)
-    <Regression.NOT_INFERIOR: 'not_inferior'>
-    """
-    _check(low, high, margin)
-    if high < 0:
-        return Regression.REGRESSED
-    return Regression.NOT_INFERIOR if low > -margin else Regression.UNDECIDED
 
 
 def _check(low: float, high: float, margin: float) -> None:

@@ -193,7 +193,7 @@ def _adjusted(table: Table, glmm: GlmmFit) -> tuple[ConditionalEffect, ...]:
         return ()
     try:
         return conditional_logit(table.response, table.covariates, table.group, names=table.names)
-    except ValueError:  # a covariate is constant within groups: the conditional model says nothing of it
+    except ValueError:  # constant or collinear within groups: the conditional model says nothing of the effects
         return ()
 
 

@@ -24,8 +24,8 @@ from variantbench.stats.glmm_status import (
     FEW_GROUPS,
     Remark,
     Status,
+    hopeless,
     informative_groups,
-    rank_deficient,
     separation,
 )
 from variantbench.stats.table import Table, read_table
@@ -140,8 +140,8 @@ def fit_table(table: Table, *, method: str = "exact", tests: bool = True) -> Glm
     """`fit_glmm` of data that were read already."""
     cells = collapse(table.response, table.standardised, table.group)
     remarks = _remarks_of_data(cells)
-    hopeless = {remark.status for remark in remarks} & {Status.CONSTANT_RESPONSE, Status.RANK_DEFICIENT}
-    if hopeless or (method == "exact" and Remark(Status.SIGMA_INFINITE) in remarks):
+    pointless = {remark.status for remark in remarks} & {Status.CONSTANT_RESPONSE, Status.RANK_DEFICIENT}
+    if pointless or (method == "exact" and Remark(Status.SIGMA_INFINITE) in remarks):
         return _without_maximum(table, cells, method, remarks)
     task = problem(cells, method)
     best, several = _maximum(task)
@@ -150,15 +150,10 @@ def fit_table(table: Table, *, method: str = "exact", tests: bool = True) -> Glm
 
 
 def _remarks_of_data(cells: Cells) -> list[Remark]:
-    right = cells.multiplicity @ cells.pattern_successes
-    if right in (0, cells.multiplicity @ cells.pattern_trials):
-        return [Remark(Status.CONSTANT_RESPONSE)]
-    if rank_deficient(cells):
-        return [Remark(Status.RANK_DEFICIENT)]
-    informative = informative_groups(cells)
-    if informative == 0:
-        return [Remark(Status.SIGMA_INFINITE)]
-    return [Remark(Status.FEW_INFORMATIVE_GROUPS)] if informative < FEW_GROUPS else []
+    status = hopeless(cells)
+    if status is None and informative_groups(cells) < FEW_GROUPS:
+        status = Status.FEW_INFORMATIVE_GROUPS
+    return [] if status is None else [Remark(status)]
 
 
 def _maximum(task: Problem) -> tuple[Maximum, bool]:

@@ -77,6 +77,16 @@ def informative_groups(cells: Cells) -> int:
     return int(cells.multiplicity[mixed].sum())
 
 
+def hopeless(cells: Cells) -> Status | None:
+    """Why the data hold no estimate with a finite sigma, if they do not."""
+    right = cells.multiplicity @ cells.pattern_successes
+    if right in (0, cells.multiplicity @ cells.pattern_trials):
+        return Status.CONSTANT_RESPONSE
+    if rank_deficient(cells):
+        return Status.RANK_DEFICIENT
+    return Status.SIGMA_INFINITE if informative_groups(cells) == 0 else None
+
+
 def separation(cells: Cells) -> tuple[Status, Floats] | None:
     """The kind of separation and its direction (columns,), or None. The direction gives the infinite coefficients'
     signs.

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
+from variantbench.stats.cells import codes, collapse
 from variantbench.stats.glmm import Effect, GlmmFit
-from variantbench.stats.glmm_status import Remark, Status
+from variantbench.stats.glmm_status import Remark, Status, informative_groups
 from variantbench.stats.table import Table, read_table
 
 BACKEND = "pymer4"
@@ -105,8 +106,8 @@ def fit_lme4_table(table: Table, *, tests: bool = True, control: str = "") -> Gl
         remarks=_remarks(full),
         n_rows=len(table.response),
         n_dropped=table.n_dropped,
-        n_groups=len(np.unique(table.group)),
-        n_informative=_informative(table),
+        n_groups=codes(table.group)[1],
+        n_informative=informative_groups(collapse(table.response, table.standardised, table.group)),
         max_gradient=nan,
         iterations=full.evaluations,
         backend=BACKEND,
@@ -159,7 +160,7 @@ def _glmer(table: Table, columns: Sequence[int], control: str) -> _Glmer:
     lmer, r = _pymer4()
     fixed = [f"x{j}" for j in columns]
     rows = pandas.DataFrame({f"x{j}": table.covariates[:, j] for j in columns})
-    rows["y"], rows["g"] = table.response, np.unique(table.group, return_inverse=True)[1]
+    rows["y"], rows["g"] = table.response, codes(table.group)[0]
     with _quiet():
         model = lmer(f"y ~ {' + '.join(fixed or ['1'])} + (1 | g)", data=rows, family="binomial")
         try:
@@ -186,13 +187,6 @@ def _remarks(fit: _Glmer) -> tuple[Remark, ...]:
         return (Remark(Status.NOT_CONVERGED),)
     found = {Status.SIGMA_ZERO: fit.singular, Status.RANK_DEFICIENT: bool(np.isnan(fit.beta).any())}
     return tuple(Remark(status) for status, holds in found.items() if holds)
-
-
-def _informative(table: Table) -> int:
-    """Groups with both right and wrong answers."""
-    code = np.unique(table.group, return_inverse=True)[1]
-    right, rows = np.bincount(code, weights=table.response), np.bincount(code)
-    return int(((right > 0) & (right < rows)).sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta, norm, t
 
+_ALIKE = 1e-12  # a standard error below is the rounding of clusters that do not differ
+
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
@@ -55,11 +57,14 @@ def clustered(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.
     """The share of all successes, for new clusters like these: ``successes`` and ``trials`` (clusters,).
 
     Linearised ratio variance with t on clusters - 1 degrees of freedom (Miller 2024, arXiv 2411.00640; Cochran 1977,
-    11.8). Raises ValueError with fewer than two clusters. R: ``survey::svyciprop(~y, svydesign(~cluster), method =
-    "mean")``.
+    11.8). Where no cluster differs from another, the interval is Wilson's with a trial a cluster: what so many can say
+    at the most. Raises ValueError with fewer than two clusters. R: ``survey::svyciprop(~y, svydesign(~cluster), method
+    = "mean")``.
 
     >>> clustered([5, 0, 5, 0], [5, 5, 5, 5])
     Proportion(estimate=0.5, low=0.0, high=1.0)
+    >>> clustered([5, 5, 5, 5], [5, 5, 5, 5]).low
+    0.51010...
     """
     y, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     if y.shape != n.shape or y.ndim != 1 or len(y) < 2:
@@ -67,6 +72,8 @@ def clustered(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.
     _check(float(y.sum()), float(n.sum()))
     clusters, share = len(y), float(y.sum() / n.sum())
     error = sqrt(clusters / (clusters - 1) * float(((y - share * n) ** 2).sum())) / float(n.sum())
+    if error < _ALIKE:
+        return wilson(share * clusters, clusters, confidence=confidence)
     half = float(t.ppf(0.5 + confidence / 2, clusters - 1)) * error
     return Proportion(share, max(0.0, share - half), min(1.0, share + half))
 

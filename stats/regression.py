@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import nct, norm, t
 
-from variantbench.stats.cells import Floats, Integers
+from variantbench.stats.cells import Floats, Integers, codes
+from variantbench.stats.clustered import law_of_signs
 
 # What is planned with where nothing is measured yet: the share of items whose verdict differs between two checkpoints,
 # and the standard deviation of templates' own changes. At 100 templates of 51 that is a standard error of 0.0118;
@@ -72,7 +73,7 @@ def paired_change(
     x, y, labels = np.asarray(before, float), np.asarray(after, float), np.asarray(cluster)
     if not x.shape == y.shape == labels.shape or x.ndim != 1 or not len(x):
         raise ValueError(f"before {x.shape}, after {y.shape}, cluster {labels.shape}: (pairs,) each, one at least")
-    _, code = np.unique(labels, return_inverse=True)
+    code, _ = codes(labels)
     size = np.bincount(code).astype(np.int64)
     sums = np.bincount(code, weights=y - x).astype(np.float64)
     pairs, clusters = len(x), len(size)
@@ -207,12 +208,6 @@ def _flips(sums: Floats, size: Integers, tolerance: float) -> float:
     step = Fraction(tolerance).limit_denominator(1000)
     shifted = step.denominator * np.rint(sums).astype(np.int64) + step.numerator * size
     shifted //= max(1, int(np.gcd.reduce(shifted)))
-    sizes = np.sort(np.abs(shifted[shifted != 0]))
-    law, reach = np.ones(1), 0  # of half the total plus reach: signs move it by whole sizes
-    for one in sizes:
-        wider = np.zeros(len(law) + int(one))
-        wider[: len(law)] += 0.5 * law
-        wider[int(one) :] += 0.5 * law
-        law, reach = wider, reach + int(one)
-    seen = (int(shifted.sum()) + reach) // 2
+    law = law_of_signs(np.abs(shifted))
+    seen = (int(shifted.sum()) + len(law) - 1) // 2
     return min(1.0, float(law[: seen + 1].sum()))

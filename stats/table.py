@@ -46,7 +46,9 @@ def read_table(
     names: Sequence[str] | None = None,
     missing: str = "raise",
 ) -> Table:
-    """The rows as arrays; ``missing="drop"`` drops rows with NaN covariates. Raises ValueError with the first fault."""
+    """The rows as arrays. Raises ValueError with the first fault; with ``missing="drop"`` rows with NaN covariates are
+    left out instead, and counted.
+    """
     y, x, g = _as_float(response, "response"), _as_float(covariates, "covariates"), np.asarray(group)
     x = x.reshape(-1, 1) if x.ndim == 1 else x
     if y.ndim != 1 or x.ndim != 2 or g.ndim != 1 or not len(y) == len(x) == len(g):
@@ -82,7 +84,7 @@ def _without_missing(
         return y, x, g, 0
     if missing == "raise":
         name = names[int(np.argmax(lacking.any(axis=0)))]
-        raise ValueError(f"{int(rows.sum())} rows have no {name} (NaN): fill them, or drop them with missing='drop'")
+        raise ValueError(f"{int(rows.sum())} rows have no {name} (NaN): fill them, or leave those rows out")
     return y[~rows], x[~rows], g[~rows], int(rows.sum())
 
 
@@ -95,7 +97,5 @@ def _check_values(y: Floats, x: Floats, g: NDArray[np.generic], names: tuple[str
     infinite = ~np.isfinite(x).all(axis=0)
     if infinite.any():
         raise ValueError(f"{names[int(np.argmax(infinite))]} is infinite in some rows: give finite numbers")
-    if g.dtype.kind == "f" and np.isnan(g).any():
-        raise ValueError("group is NaN in some rows: every answer belongs to a group")
     if (g == g[0]).all():
         raise ValueError(f"one group only ({g[0]}): a random intercept needs at least two")

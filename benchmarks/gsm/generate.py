@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.exact import exact_text
+from variantbench.benchmarks.gsm.expressions import InexactError
 from variantbench.benchmarks.gsm.gamma import covariates
 from variantbench.benchmarks.gsm.items import check_counts, instances_of, item_id, read_any, read_folder
 from variantbench.benchmarks.gsm.sampler import GENERATOR_VERSION
@@ -43,7 +44,13 @@ def _rows(template: Template, base_notes: tuple[str, ...], count: int, seed: int
     base = template.base
     yield _row(template, 0, base.question, base.target, base.solution, base_notes, seed)
     for variant, instance in enumerate(instances_of(template, count, seed, "generate"), 1):
-        solution = template.solution.render(instance.env, instance.shown)
+        try:
+            solution = template.solution.render(instance.env, instance.shown)
+        except (ZeroDivisionError, InexactError) as error:
+            raise UserError(
+                f"{template.path}: the solution of variant {variant} has no value ({error}) in {instance.question!r}; "
+                "add a condition that excludes such values"
+            ) from error
         target = exact_text(instance.answer)
         yield _row(template, variant, instance.question, target, solution, template.notes, seed)
 

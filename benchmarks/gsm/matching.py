@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from variantbench.benchmarks.gsm.domains import Domain, Mode
+from variantbench.benchmarks.gsm.expressions import InexactError
 from variantbench.benchmarks.gsm.items import item_id, read_any, read_folder
 from variantbench.benchmarks.gsm.template import Template
 from variantbench.plugins.datatypes import text_hash
@@ -96,7 +97,7 @@ class _Pattern:
             env[name] = domain.text(index) if domain.numbers is None else domain.numbers[index]
         try:
             return all(bool(one.evaluate(env)) for one in self.template.conditions if one.names <= set(env))
-        except ZeroDivisionError:
+        except (ZeroDivisionError, InexactError):
             return False
 
 

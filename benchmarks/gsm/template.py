@@ -176,14 +176,15 @@ class _Reader:
         solution: SolutionText,
     ) -> Base:
         env, shown = self.base_values(draws)
-        for condition in conditions:
-            if not condition.evaluate(env):
-                raise fail(self.path, self.source, "[base]", f"the base values break the condition {condition.text!r}")
         try:
+            broken = next((one.text for one in conditions if not one.evaluate(env)), None)
+            if broken is not None:
+                raise fail(self.path, self.source, "[base]", f"the base values break the condition {broken!r}")
             target = exact_text(answer.evaluate(env))
+            return Base(question.render(env, shown), target, solution.render(env, shown), env)
         except (ZeroDivisionError, InexactError) as error:
-            raise fail(self.path, self.source, "[base]", f"the base values have no exact answer: {error}") from error
-        return Base(question.render(env, shown), target, solution.render(env, shown), env)
+            problem = f"the base values give no number in a condition, the answer or the solution: {error}"
+            raise fail(self.path, self.source, "[base]", problem) from error
 
     def base_values(self, draws: tuple[Draw, ...]) -> tuple[dict[str, Any], dict[str, str]]:
         given: Mapping[str, object] = self.table["base"]

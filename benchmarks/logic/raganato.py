@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from variantbench.benchmarks.logic.batches import BATCHES
 from variantbench.benchmarks.logic.rejudge import judge
 from variantbench.plugins.datatypes import Item
 from variantbench.plugins.errors import UserError
 
 FRAME = "Consider the following knowledge of a class of geometric figures: "
 REQUEST = "Answer with yes or no only."
-BATCHES = ("Q1", "Q2", "Q3", "Q4")
 SHOWN = 10  # rows named in one error message
 
 # sha256 of the published test files (commit 74c4e28 of ikr3-lab/ReasoningLLMs): known notes belong to these rows only.

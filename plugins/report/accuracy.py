@@ -23,8 +23,8 @@ class Line:
     """One part (base, variants, or a logic batch) of one model x benchmark x format.
 
     `accuracy` is None where nothing could be judged; `new` is the interval for new templates (logic: new questions),
-    None with fewer than two or where all answers are alike. `counts` are robust verdicts, `paper_counts` those of the
-    paper protocol. `not_judged` counts answers that failed through our fault.
+    None with fewer than two. `counts` are robust verdicts, `paper_counts` those of the paper protocol. `not_judged`
+    counts answers that failed through our fault.
     """
 
     model: str
@@ -116,9 +116,7 @@ def _for_new_clusters(rows: Any) -> Proportion | None:
     right = (judged["robust_verdict"] == Verdict.CORRECT.value).to_numpy(float)
     codes = cluster.astype("category").cat.remove_unused_categories().cat.codes.to_numpy()
     trials = np.bincount(codes) if len(codes) else np.zeros(0)
-    if len(trials) < 2 or right.min() == right.max():  # alike, they say nothing of others
-        return None
-    return clustered(np.bincount(codes, weights=right), trials)
+    return clustered(np.bincount(codes, weights=right), trials) if len(trials) > 1 else None
 
 
 def _baselines(questions: Any) -> Mapping[str, tuple[Baseline, ...]]:

@@ -43,6 +43,29 @@ def steps() -> dict[str, str]:
     return {step["name"]: step["run"] for step in workflow["jobs"]["compare"]["steps"] if "run" in step}
 
 
+@pytest.mark.parametrize(("store", "given"), [("postgresql://a b", ["--store", "postgresql://a b"]), ("", [])])
+def test_every_step_reads_the_same_store(store, given, tmp_path):
+    shutil.copytree(RECIPE, tmp_path / "docs" / "ci")
+    for name in ("python", "variantbench"):  # each notes what it is called with, an argument a line
+        (tmp_path / name).write_text(f'#!/bin/sh\nprintf "%s\\n" {name} "$@" >> "$CALLS"\n')
+        (tmp_path / name).chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "CALLS": str(tmp_path / "calls"),
+        "STORE": store,
+        "CHECKPOINT": "model",
+        "OPTIONS": "-n 2",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+    for name in ("compare", "summary"):
+        subprocess.run(["bash", "-ec", steps()[name]], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        *("python", "-m", "pytest", "--pyargs", "variantbench.benchmarks", "--model=model", *given, "-q", "-n", "2"),
+        *("variantbench", "runs", "export", *given, "--output", "baseline.jsonl.gz"),
+        *("variantbench", "report", *given),
+    ]
+
+
 def test_a_worse_checkpoint_is_found_and_the_same_one_is_not(checkpoints, tmp_path):
     shutil.copytree(RECIPE, tmp_path / "docs" / "ci")
     whole, broken = checkpoints

@@ -19,12 +19,12 @@ def variantbench(*arguments: object) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def table(tmp_path):
     draw = random.Random(3)
-    rows = ["id,is_variant,is_correct,text"]
+    rows = ["id,is_variant,is_correct,text,gap"]
     for template in range(40):
         ability = draw.gauss(0, 1.5)
         for variant in range(21):
             right = draw.random() < 1 / (1 + 2.718281828 ** -(ability - 0.7 * (variant > 0)))
-            rows.append(f"{template},{int(variant > 0)},{int(right)},t")
+            rows.append(f"{template},{int(variant > 0)},{int(right)},t,{variant or ''}")
     path = tmp_path / "answers.csv"
     path.write_text("\n".join(rows))
     return path
@@ -40,6 +40,19 @@ def test_fit_prints_the_effect_in_words(table):
     assert any(line.startswith("is_variant ") for line in done.stdout.splitlines())
     assert "conditional is_variant: log odds" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_fit_says_in_words_what_is_wrong_and_in_json_by_code(tmp_path):
+    path = tmp_path / "separated.csv"  # base questions wrong, in few templates
+    rows = [f"{t},{int(v > 0)},{int(v > 2 + t % 2)}" for t in range(6) for v in range(6)]
+    path.write_text("\n".join(["id,is_variant,is_correct", *rows]))
+    lines = variantbench("fit", path, *FIT).stdout.splitlines()
+    assert "note: fewer than 20 groups hold both right and wrong answers" in lines
+    said = "is_variant: the effect's estimate is infinite: read the likelihood ratio test and the finite end"
+    assert f"note: {said}" in " ".join(lines).replace("      ", "")
+    assert max(map(len, lines)) <= 100
+    status = json.loads(variantbench("fit", path, *FIT, "--json").stdout)["status"]
+    assert status[:2] == ["few_informative_groups", "quasi_separation:is_variant"]
 
 
 def test_fit_gives_json_with_its_stated_keys(table):
@@ -64,6 +77,11 @@ def test_fit_gives_json_with_its_stated_keys(table):
             "no column 'right': there are id, is_variant",
         ),
         (["--response", "id", "--fixed", "is_variant", "--group", "id"], "answers.csv: "),
+        (
+            ["--response", "is_correct", "--fixed", "is_variant,text", "--group", "id"],
+            "column 'text' holds something that is not a number (could not convert string to float: 't'): give numbers",
+        ),
+        (["--response", "is_correct", "--fixed", "gap", "--group", "id"], "or leave those rows out"),
         ([*FIT, "--bootstrap=10"], "seed"),
     ],
 )
@@ -100,12 +118,42 @@ def test_mcnemar_joins_by_key_and_not_by_position(tmp_path):
     assert "first minus second +33.3 pp" in text
 
 
+def test_mcnemar_of_equal_answers_says_what_so_few_templates_can(tmp_path):
+    path = write(tmp_path / "a.csv", {"a1": 1, "a2": 1, "b1": 1, "b2": 0})
+    options = ["--key", "item", "--response", "correct", "--cluster", "template"]
+    text = variantbench("mcnemar", path, path, *options).stdout
+    assert "clustered in 2: +0.0 pp, 95% -84.2 pp to +84.2 pp, sign-flip p 1" in text
+    result = json.loads(variantbench("mcnemar", path, path, *options, "--json").stdout, parse_constant=pytest.fail)
+    assert (result["clustered"]["t"], result["clustered"]["t_p"]) == (None, None)
+
+
 def test_mcnemar_refuses_tables_of_different_items(tmp_path):
     first = write(tmp_path / "a.csv", {"a1": 1, "a2": 1})
     second = write(tmp_path / "b.csv", {"a1": 1, "a3": 1})
     done = variantbench("mcnemar", first, second, "--key", "item", "--response", "correct")
     assert done.returncode == 2
     assert "2 items are in one table only, such as 'a2': both tables must hold the same items" in done.stderr
+
+
+@pytest.mark.parametrize("other", ["b", ""])
+def test_mcnemar_refuses_an_item_in_two_clusters(tmp_path, other):
+    first = write(tmp_path / "a.csv", {"a1": 1, "a2": 1, "b1": 0})
+    second = write(tmp_path / "b.csv", {"a1": 1, "a2": 0, "b1": 0})
+    second.write_text(second.read_text().replace("a2,a", f"a2,{other}"))
+    options = ["--key", "item", "--response", "correct"]
+    done = variantbench("mcnemar", first, second, *options, "--cluster", "template")
+    assert done.returncode == 2
+    assert f"item a2: cluster a in the first table, {other or 'nan'} in the second: both tables must" in done.stderr
+    assert variantbench("mcnemar", first, second, *options).returncode == 0
+
+
+@pytest.mark.parametrize("label", ["", "x"])
+def test_mcnemar_refuses_answers_without_a_cluster(tmp_path, label):
+    path = write(tmp_path / "a.csv", {"a1": 1, "a2": 1, "b1": 0})
+    path.write_text(path.read_text().replace(",a,", ",,").replace(",b,", f",{label or 7},"))
+    done = variantbench("mcnemar", path, path, "--key", "item", "--response", "correct", "--cluster", "template")
+    assert done.returncode == 2
+    assert "2 rows have no group" in done.stderr
 
 
 def test_mcnemar_refuses_an_item_that_stands_twice(tmp_path):

@@ -39,9 +39,9 @@ def test_own_standard_error_meets_the_published_one_on_clean_fits(variant_effect
         (variant_effects["not_converged"] == 0) & variant_effects["log_or"].abs().between(0.15, 0.7)
     ]
     ratio = clean["own_se"] / clean["std_err"].astype(float)
-    assert len(clean) > 30
-    assert ratio.median() == pytest.approx(1.02, abs=0.01)
-    assert ratio.between(0.94, 1.07).all()
+    assert len(clean) == 33
+    assert ratio.median() == pytest.approx(1.02, abs=0.005)
+    assert (ratio.min(), ratio.max()) == pytest.approx((0.949, 1.069), abs=5e-4)
 
 
 @pytest.mark.parametrize(

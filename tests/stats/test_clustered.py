@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -10,11 +11,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from variantbench.stats.clustered import clustered_counts, clustered_pairs, sign_flip
 from variantbench.stats.cochran import cochran_q
 from variantbench.stats.ks import ks, ks_templates
+from variantbench.stats.proportions import clopper_pearson
 
 R = "glmm/stats/R_statistics.json"
 
@@ -50,7 +52,19 @@ def test_rows_and_counts_give_the_same() -> None:
 
 def test_no_difference_anywhere_is_no_evidence() -> None:
     found = clustered_counts([0, 0, 0], [0, 0, 0], [5, 5, 5])
-    assert (found.estimate, found.p, found.t_p, found.obuchowski_p, found.durkalski_p) == (0, 1, 1, 1, 1)
+    assert (found.estimate, found.p, found.obuchowski_p, found.durkalski_p) == (0, 1, 1, 1)
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 7, 10, 108])
+def test_clusters_that_are_all_alike_leave_others_open(clusters: int) -> None:
+    open_to = clopper_pearson(0, clusters).high
+    for b, mean in ((0, 0.0), (1, 0.1), (10, 1.0)):
+        found = clustered_counts([b] * clusters, [0] * clusters, [10] * clusters)
+        assert (found.estimate, found.se) == (pytest.approx(mean), 0)
+        assert (math.isnan(found.t), math.isnan(found.t_p)) == (True, True)
+        assert (found.low, found.high) == pytest.approx(
+            (mean - open_to * (1 + mean), mean + open_to * (1 - mean))  # others may change by -1 to +1
+        )
 
 
 @pytest.mark.parametrize(
@@ -64,6 +78,17 @@ def test_no_difference_anywhere_is_no_evidence() -> None:
 def test_impossible_clusters_are_refused(counts: tuple[list[int], ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         clustered_counts(*counts)
+
+
+@pytest.mark.parametrize("labels", [[1, 1, math.nan, math.nan], np.array(["a", None, "b", math.nan], object)])
+def test_a_pair_without_a_cluster_is_not_one_of_its_own(labels: ArrayLike) -> None:
+    with pytest.raises(ValueError, match="2 rows have no group"):
+        clustered_pairs([1, 0, 1, 0], [0, 0, 1, 1], labels)
+
+
+def test_no_share_changes_by_more_than_all() -> None:
+    found = clustered_counts([2, 0], [0, 2], [2, 2])  # t of one degree of freedom alone would say +-12.7
+    assert (found.low, found.high) == (-1.0, 1.0)
 
 
 def test_cochran_q_agrees_with_r(reference_file: Callable[[str], Path]) -> None:

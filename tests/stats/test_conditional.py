@@ -81,14 +81,33 @@ def test_conditional_logit_gives_the_notes_within_template_effect(golden: Callab
     assert (variant.name, gamma.name) == ("is_variant", "gamma_c")
 
 
+@pytest.mark.parametrize(("groups", "variants"), [(2, 10), (10, 10), (100, 50)])
+@pytest.mark.parametrize("right", [0, 1])
+def test_conditional_logit_of_separated_groups_is_infinite(groups: int, variants: int, right: int) -> None:
+    rng = np.random.default_rng(7)
+    group, variant = np.repeat(np.arange(groups), variants + 1), np.tile([0] + [1] * variants, groups)
+    x = rng.normal(size=len(group))
+    y = np.where(variant == 0, right, rng.random(len(group)) < 0.5)
+    effect, other = conditional_logit(y, np.column_stack([variant, x]), group)
+    assert (effect.beta, np.isnan(effect.se)) == (-inf if right else inf, True)
+    among_variants = variant == 1  # base questions tell nothing more of the other effect
+    (alone,) = conditional_logit(y[among_variants], x[among_variants], group[among_variants])
+    assert (other.beta, other.se) == pytest.approx((alone.beta, alone.se), abs=1e-4)
+    y[0] = 1 - right
+    effect, _ = conditional_logit(y, np.column_stack([variant, x]), group)
+    assert abs(effect.beta) < 8
+    assert effect.se < 2
+
+
 @pytest.mark.parametrize(
     ("response", "covariate", "message"),
     [
         ([1, 1, 0, 0], [0, 1, 0, 1], "no group holds both"),
         ([1, 0, 1, 0], [0, 0, 1, 1], "does not vary within groups"),
+        ([1, 0, 1, 0], [[0, 3], [1, 4], [0, 7], [1, 8]], "x1, x2 are collinear within groups"),
     ],
 )
-def test_conditional_logit_says_what_is_missing(response: list[int], covariate: list[int], message: str) -> None:
+def test_conditional_logit_says_what_is_missing(response: list[int], covariate: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         conditional_logit(response, covariate, [0, 0, 1, 1])
 

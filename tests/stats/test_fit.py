@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from variantbench.stats.design import interaction, within_between
 from variantbench.stats.fit import fit
@@ -33,6 +34,32 @@ def test_two_effects_bring_adjusted_conditional_estimates(golden: Callable[[str]
     y, x, group = golden("r02_sigma1").arrays("glmm2")
     found = fit(y, x, group, names=["is_variant", "gamma_c"], method="laplace").as_json()
     assert set(found["conditional"]) == {"is_variant", "gamma_c", "is_variant (alone)"}  # type: ignore[call-overload]
+
+
+def two_effects(seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Answers, covariates (variant and a number), and 10 templates of 1 + 10."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([np.tile([0.0] + [1.0] * 10, 10), rng.normal(size=110)])
+    return (rng.random(110) < 0.5).astype(float), x, np.repeat(np.arange(10), 11)
+
+
+def test_an_effect_separated_within_templates_alone_is_infinite_beside_the_exact_test() -> None:
+    y, x, group = two_effects(0)
+    y[x[:, 0] == 0] = 0
+    y[group == 0] = 1  # a template that is all right separates nothing across templates
+    full = fit(y, x, group, names=["is_variant", "z"])
+    found = json.loads(json.dumps(full.as_json(), allow_nan=False))
+    assert found["conditional"]["is_variant"] == {"beta": "inf", "se": None}
+    assert found["conditional"]["is_variant (alone)"]["beta"] == "inf"
+    assert found["status"] == ["few_informative_groups", "conditional_disagreement:is_variant"]
+
+
+def test_effects_collinear_within_templates_alone_bring_no_conditional_estimates() -> None:
+    y, x, group = two_effects(1)
+    x[:, 1] = x[:, 0] + np.random.default_rng(2).normal(size=10)[group]
+    full = fit(y, x, group, names=["is_variant", "z"])
+    assert full.conditional == ()
+    assert [str(remark) for remark in full.remarks if remark.status is Status.CONDITIONAL_DISAGREES] == []
 
 
 def test_separation_is_said_in_json_without_numbers(golden: Callable[[str], Any]) -> None:

@@ -6,7 +6,7 @@ from math import inf, isinf
 import numpy as np
 import pytest
 
-from variantbench.stats.equivalence import Regression, Shown, equivalence, paired_equivalence, regression
+from variantbench.stats.equivalence import Shown, equivalence, paired_equivalence
 from variantbench.stats.glmm import fit_glmm
 from variantbench.stats.power import (
     detectable,
@@ -118,11 +118,3 @@ def test_equivalence_reads_the_interval(low: float, high: float, shown: Shown) -
 def test_a_p_above_level_is_not_equivalence() -> None:
     found = paired_equivalence(54, 8, 8, 38, margin=0.05)  # p = 1, yet +-7.8 points are open
     assert found.shown is Shown.UNDECIDED
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [(-0.05, -0.01, Regression.REGRESSED), (-0.02, 0.04, Regression.NOT_INFERIOR), (-0.05, 0.04, Regression.UNDECIDED)],
-)
-def test_regression_reads_one_sided_ends(low: float, high: float, verdict: Regression) -> None:
-    assert regression(low, high, margin=0.03) is verdict

@@ -45,6 +45,17 @@ def test_clustered_standard_error_is_the_textbook_ratio_estimator() -> None:
     assert found.high - found.estimate == pytest.approx(2.776445 * np.sqrt(variance), rel=1e-6)  # qt(0.975, 4)
 
 
+@pytest.mark.parametrize("clusters", [2, 3, 7, 49])
+@pytest.mark.parametrize("right", [0, 1, 7, 10])
+def test_clusters_that_are_all_alike_count_once(right: int, clusters: int) -> None:
+    found, once = (
+        clustered([right] * clusters, [10] * clusters),
+        by_questions(right * clusters, 10 * clusters, clusters),
+    )
+    assert (found.estimate, found.low, found.high) == pytest.approx((once.estimate, once.low, once.high))
+    assert found.low < found.high
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

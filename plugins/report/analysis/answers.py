@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from variantbench.plugins.datatypes import Verdict
 from variantbench.plugins.errors import UserError
-from variantbench.stats.proportions import Proportion, clustered, wilson
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -41,14 +40,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Right answers among those that count. ``these`` is Wilson's interval for these questions and answers, ``new`` the
-    one for new templates like these; None where there are too few.
-    """
+    """Right answers among those that count."""
 
     right: int
     judged: int
-    these: Proportion | None
-    new: Proportion | None
 
     @property
     def accuracy(self) -> float:
@@ -86,18 +81,8 @@ class Part:
 
     def share(self, *, variants: bool) -> Share:
         """The share right among base questions or variants."""
-        rows = self.is_variant == variants
-        right, template = self.right[rows], self.template[rows]
-        correct, judged = int(right.sum()), len(right)
-        trials = np.bincount(template)
-        successes = np.bincount(template, weights=right)[trials > 0]
-        enough = (trials > 0).sum() > 1
-        return Share(
-            correct,
-            judged,
-            wilson(correct, judged) if judged else None,
-            clustered(successes, trials[trials > 0]) if enough else None,
-        )
+        right = self.right[self.is_variant == variants]
+        return Share(int(right.sum()), len(right))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from variantbench.stats.equivalence import Equivalence, equivalence
 from variantbench.stats.mcnemar import McNemar, mcnemar_pairs
 from variantbench.stats.multiplicity import Adjusted, holm
 from variantbench.stats.power import detectable, mcnemar_detectable
-from variantbench.stats.proportions import Proportion, by_questions, clustered
+from variantbench.stats.proportions import Proportion, clustered
 from variantbench.stats.tango import tango
 
 ALL = "ALL"
@@ -166,18 +166,12 @@ def _share(model: str, form: str, batch: str, rows: Any) -> BatchShare:
         questions=len(by_question),
         void=int(judged["void"].sum()),
         not_judged=len(rows) - count,
-        interval=_interval(by_question["sum"], by_question["count"]) if len(by_question) > 1 else None,
+        interval=clustered(by_question["sum"], by_question["count"]) if len(by_question) > 1 else None,
         paper_half_width=1.96 * sqrt(accuracy * (1 - accuracy) / count) if count else nan,
         sd=float(repeats.std(ddof=1)) if len(repeats) > 1 else nan,
         always_no=float((target == "no").mean()) if count else nan,
         always_yes=float((target == "yes").mean()) if count else nan,
     )
-
-
-def _interval(right: Any, answers: Any) -> Proportion:
-    """By how far questions differ; where none does, what so many questions can say at the most."""
-    found = clustered(right, answers)
-    return found if found.low < found.high else by_questions(int(right.sum()), int(answers.sum()), len(right))
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +258,7 @@ def _pair(first: str, second: str, one: Sequence[_Grid], other: Sequence[_Grid])
         alone = tango(test.a, test.b, test.c, test.d)
         difference, p, seen = Proportion(alone.estimate, alone.low, alone.high), test.p, _detectable(test)
     else:
-        ends = (grouped.low, grouped.high) if grouped.se > 0 else (-1.0, 1.0)  # all alike, they say nothing of others
-        difference, p = Proportion(grouped.estimate, *ends), grouped.p
+        difference, p = Proportion(grouped.estimate, grouped.low, grouped.high), grouped.p
         seen = detectable(grouped.se) if grouped.se > 0 else nan
     shown = equivalence(difference.low, difference.high, margin=MARGIN, estimate=difference.estimate)
     return PairTest(first, second, test, p, difference, grouped, seen, shown)

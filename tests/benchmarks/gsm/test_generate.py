@@ -67,6 +67,19 @@ def test_an_error_in_the_midst_leaves_nothing_and_keeps_the_older_file(tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.jsonl", "templates"]
 
 
+def test_a_solution_without_a_value_is_named_with_the_question(tmp_path: Path) -> None:
+    template = tmp_path / "t.toml"
+    template.write_text(
+        'topic = "x"\nquestion = "Is it {n}?"\nanswer = "n"\nsolution = "{6 / (n - 2)}"\n'
+        '[init]\nn = "range(1, 4)"\n[base]\nn = 1\n',
+        encoding="utf-8",
+    )
+    message = r"t\.toml: the solution of variant [12] has no value \(.*\) in 'Is it 2\?'; add a condition"
+    with pytest.raises(UserError, match=message):
+        generate(template, per_template=2, seed=1, output=tmp_path / "items.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.toml"]
+
+
 @pytest.mark.parametrize(
     ("templates", "output", "per_template", "found"),
     [

@@ -50,6 +50,15 @@ def test_a_changed_letter_or_number_out_of_range_does_not_match(matcher):
     assert matcher(base.replace("marbles does", "stickers does").replace("36", "48")) is None  # one toy, two names
 
 
+def test_values_at_which_a_condition_has_no_number_match_none(tmp_path):
+    (tmp_path / "t.toml").write_text(
+        'topic = "x"\nquestion = "Is it now the number {n}?"\nconditions = ["2 ** (n / 2) > 1", "n / (n - 6) < 9"]\nanswer = "n"\n'
+        'solution = "x"\n[init]\nn = "range(1, 11)"\n[base]\nn = 4\n'
+    )
+    one = Matcher([read_template(tmp_path / "t.toml")])
+    assert [n for n in range(1, 11) if one(f"Is it now the number {n}?")] == [2, 4, 8, 10]
+
+
 def test_a_question_of_two_templates_matches_none(tmp_path):
     text = (FOLDER / "0003.toml").read_text()
     for name in ("a", "b"):

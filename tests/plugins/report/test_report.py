@@ -9,6 +9,7 @@ import re
 from math import isnan
 from xml.etree import ElementTree
 
+import pandas
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import text as sql
@@ -24,6 +25,7 @@ from variantbench.plugins.report.charts import draw
 from variantbench.plugins.report.files import as_csv, as_json, render, write_folder
 from variantbench.plugins.report.latex import escaped as latex_escaped
 from variantbench.plugins.report.markdown import escaped as markdown_escaped
+from variantbench.plugins.report.sections import flips
 from variantbench.plugins.report.source import source
 from variantbench.plugins.report.tables import Chart, Column, Interval, Kind, table
 from variantbench.plugins.report.terminal import finding_lines, terminal_lines
@@ -32,6 +34,7 @@ from variantbench.plugins.report.visible import visible
 from variantbench.plugins.simulate import simulate
 from variantbench.plugins.store import open_store, schema
 from variantbench.plugins.store.tallies import tallies
+from variantbench.stats.proportions import wilson
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +124,14 @@ def test_flips_are_the_answers_that_changed(store, stored):
     assert {r["item"] for r in rows(both, "flips") if r["flip"] == "right, now wrong"} == lost
     assert [r["place"] for r in rows(both, "history") if r["part"] == "base"] == [1, 2]
     assert count["change"] == pytest.approx(-0.1, abs=0.02)
+
+
+def test_where_nothing_flipped_the_interval_is_that_of_so_many_templates():
+    answers = pandas.DataFrame({"benchmark": "gsm", "format": "gsm", "group_id": list("aabbcc"), "right_before": True})
+    [cells] = flips._counts("before", "after", answers.assign(right_after=True))
+    assert cells[4:8] == [6, 0, 0, 0]
+    assert (cells[8].estimate, cells[8].low, cells[8].high) == pytest.approx((0, -0.7076, 0.7076), abs=1e-4)
+    assert cells[9] == 1
 
 
 def test_the_same_runs_give_the_same_bytes(store, stored, tmp_path):
@@ -296,12 +307,19 @@ def test_no_interval_is_without_width_in_any_form(alike):
                     assert row[f"{name}_low"] < row[f"{name}_high"], (one.name, name)
 
 
-def test_answers_that_are_all_alike_show_no_equivalence(alike):
+def test_answers_that_are_all_alike_show_what_so_many_questions_can(alike):
     found, _ = alike[0]
     [pair] = [pair for between in found.logic[Protocol.ROBUST].between for pair in between.pairs]
     assert pair.clustered.se == 0
-    assert (pair.difference.low, pair.difference.high) == (-1.0, 1.0)
-    assert pair.shown.shown == "undecided"
+    assert pair.difference.high == -pair.difference.low == pytest.approx(1 - 0.025 ** (1 / 108))
+    assert pair.shown.shown == "equivalent"
+
+
+def test_parts_that_are_all_right_say_of_new_templates_what_so_many_can(alike):
+    _, report = alike[0]
+    lowest = {row["part"]: row["new_low"] for row in rows(report, "accuracy")}
+    templates, questions = (wilson(count, count).low for count in (12, 108))
+    assert lowest == pytest.approx({"base": templates, "variants": templates, "Q1": questions, "Q2": questions})
 
 
 def test_a_change_of_shares_lies_within_all_of_them(alike):

@@ -20,6 +20,7 @@ from variantbench.plugins.sandbox.pool import Pool
 from variantbench.plugins.store import open_store
 
 SUITE = Path(__file__).parents[3] / "docker" / "suite"
+LIMITS = {"nofile": 64, "core": 0, "nproc": 64}
 ANSWER = "def solution():\n    return {}\n"
 
 
@@ -41,7 +42,8 @@ def served(client, tmp_path):
         host_config=client.create_host_config(
             binds=[f"{folder}:/run/boxes"], network_mode="none", read_only=True, ipc_mode="none", cap_drop=["ALL"],
             cap_add=["SETUID", "SETGID", "KILL"], security_opt=["no-new-privileges"], pids_limit=24,
-            mem_limit="448m", memswap_limit="448m",
+            mem_limit="448m", memswap_limit="448m", nano_cpus=10**9,
+            ulimits=[{"Name": name, "Soft": most, "Hard": most} for name, most in LIMITS.items()],
         ),
     )["Id"] for _ in range(2)]  # fmt: skip
     try:
