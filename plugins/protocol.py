@@ -67,8 +67,8 @@ class ShortProtocol:
             file, line, name = item.location
             self._places[function] = file, line, name.removesuffix(item.name)
         file, line, before = self._places[function]
-        item.location = file, line, before + item.name
-        return item.location
+        place = item.location = file, line, before + item.name
+        return place
 
     def _is_plain(self, item: Any) -> bool:
         """Whether function, marks and other plugins let the case take the short way."""
