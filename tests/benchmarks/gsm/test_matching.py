@@ -52,9 +52,8 @@ def test_a_changed_letter_or_number_out_of_range_does_not_match(matcher):
 
 def test_values_at_which_a_condition_has_no_number_match_none(tmp_path):
     (tmp_path / "t.toml").write_text(
-        'topic = "x"\nquestion = "Is it now the number {n}?"\nanswer = "n"\n'
-        'conditions = ["2 ** (n / 2) > 1", "n / (n - 6) < 9"]\n'
-        'solution = "x"\n[init]\nn = "range(1, 11)"\n[base]\nn = 4\n'
+        'topic = "x"\nquestion = "Is it now the number {n}?"\nanswer = "n"\nsolution = "x"\n'
+        'conditions = ["2 ** (n / 2) > 1", "n / (n - 6) < 9"]\n[init]\nn = "range(1, 11)"\n[base]\nn = 4\n'
     )
     one = Matcher([read_template(tmp_path / "t.toml")])
     assert [n for n in range(1, 11) if one(f"Is it now the number {n}?")] == [2, 4, 8, 10]
