@@ -7,8 +7,6 @@ Each line is an item in the schema of `rows`, plus ``solution`` (the worked solu
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from variantbench.benchmarks.gsm.items import check_counts, instances_of, item_i
 from variantbench.benchmarks.gsm.sampler import GENERATOR_VERSION
 from variantbench.benchmarks.gsm.template import Template
 from variantbench.plugins.errors import UserError
+from variantbench.plugins.whole import whole_file
 
 
 def generate(templates: Path, *, per_template: int, seed: int, output: Path) -> int:
@@ -78,20 +77,12 @@ def _row(
 
 
 def _write(output: Path, rows: Iterator[dict[str, Any]]) -> int:
-    """Write rows to a file beside `output`, then put it in place in one step."""
+    """Write rows to `output`, which appears whole or not at all."""
+    count = 0
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", suffix=".part", dir=output.parent)
-    except OSError as error:
-        raise UserError(f"{output}: cannot be written: {error.strerror}") from error
-    part, count = Path(name), 0
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with whole_file(output) as part, part.open("w", encoding="utf-8", newline="\n") as file:
             for count, row in enumerate(rows, 1):  # noqa: B007 - the last number is the result
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        part.chmod(0o644)
-        part.replace(output)
     except OSError as error:
         raise UserError(f"{output}: cannot be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
     return count
