@@ -130,7 +130,8 @@ class Matcher:
         base = self.bases.get(question)
         if base is not None:
             return Match(base.id, 0, item_id(base.id, 0))
-        candidates = [*self.by_ending.get(_ending(question), ()), *self.by_ending.get("", ())]
+        endings = dict.fromkeys((_ending(question), ""))
+        candidates = [pattern for ending in endings for pattern in self.by_ending.get(ending, ())]
         found = [pattern.template.id for pattern in candidates if pattern.fits(question)]
         if len(found) != 1:
             return None
