@@ -78,7 +78,8 @@ def test_a_letter_too_many_never_matches(matcher, items, which, where, letter):
 
 def test_a_question_shorter_than_the_key_is_found(tmp_path):
     (tmp_path / "t.toml").write_text(
-        'topic = "x"\nquestion = "{n} + 2?"\nanswer = "n + 2"\nsolution = "x"\n[init]\nn = "range(1, 9)"\n[base]\nn = 4\n'
+        'topic = "x"\nquestion = "{n} + 2?"\nanswer = "n + 2"\nsolution = "x"\n'
+        '[init]\nn = "range(1, 9)"\n[base]\nn = 4\n'
     )
     one = Matcher([read_template(tmp_path / "t.toml")])
     assert one("5 + 2?").group == one("4 + 2?").group == "t"
