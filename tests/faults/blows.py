@@ -197,7 +197,7 @@ def scarce_memory(folder: Path) -> Iterator[Place]:
     yield Place(
         str(folder / "runs.db"),
         {"PYTHONPATH": os.pathsep.join((str(folder / "inject"), _PYTHONPATH))},
-        model=(*options, "--limit=empty=100%"),
+        model=(*options, "--limit=empty=100%", "--batch-size=16"),
     )
 
 
