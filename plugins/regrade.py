@@ -7,7 +7,7 @@ Answers that are code keep their grade where nothing can execute them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -51,15 +51,10 @@ class Regrading:
     changes: tuple[Change, ...]
 
 
-def formats_of(store: Store, run_id: str, own: Sequence[Format] = ()) -> dict[str, Format]:
-    """The formats of a run's answers that have no grade of the present version, by name; `own` are the user's.
-
-    UserError where there is nothing of ours to grade (the verdicts of an imported run are another tool's), and where a
-    format is neither shipped nor given.
-    """
-    _refuse_imported(store, run_id)
+def _formats_of(rows: Iterable[Mapping[str, Any]], own: Sequence[Format]) -> dict[str, Format]:
+    """The formats that answers were asked in, by name; `own` are the user's. UserError for one neither has."""
     given = {form.name: form for form in own}
-    return {name: given.get(name) or _shipped(name) for name in {row["format"] for row in _open_rows(store, run_id)}}
+    return {name: given.get(name) or _shipped(name) for name in {row["format"] for row in rows}}
 
 
 def _shipped(name: str) -> Format:
@@ -73,13 +68,17 @@ def _shipped(name: str) -> Format:
 
 
 def regrade(store: Store, run_id: str, *, own: Sequence[Format] = (), execute: Execute | None = None) -> Regrading:
-    """Add the present version's grades of every answer of a run that has none. `own` and errors as in `formats_of`."""
-    formats = formats_of(store, run_id, own)
+    """Add the present version's grades of every answer of a run that has none; `own` are formats of the user's.
+
+    UserError where there is nothing of ours to grade (the verdicts of an imported run are another tool's), and where a
+    format is neither shipped nor given.
+    """
     rows: list[dict[str, Any]] = []
     changes: list[Change] = []
     graders: set[str] = set()
     not_executed = 0
     old = list(_open_rows(store, run_id))
+    formats = _formats_of(old, own)
     with ThreadPoolExecutor(_AT_ONCE) as executor:  # programs wait for their sandbox at the same time
         new = list(
             executor.map(lambda row: grade(item_of(row), formats[row["format"]], _completion(row), execute), old)
@@ -98,8 +97,8 @@ def regrade(store: Store, run_id: str, *, own: Sequence[Format] = (), execute: E
 
 
 def has_programs(store: Store, run_id: str, *, own: Sequence[Format] = ()) -> bool:
-    """Whether answers that are to be graded are code."""
-    return any(form.kind is AnswerKind.CODE for form in formats_of(store, run_id, own).values())
+    """Whether answers that are to be graded are code. Errors as in `regrade`."""
+    return any(form.kind is AnswerKind.CODE for form in _formats_of(_open_rows(store, run_id), own).values())
 
 
 def _refuse_imported(store: Store, run_id: str) -> None:
@@ -111,6 +110,7 @@ def _refuse_imported(store: Store, run_id: str) -> None:
 
 def _open_rows(store: Store, run_id: str) -> Iterator[Mapping[str, Any]]:
     """The answers without a grade of the present version: with none at all, or one that says it was not executed."""
+    _refuse_imported(store, run_id)
     for row in store.records(run_id):
         if row["grader"] != GRADER or _UNJUDGED & {row["robust_status"], row["paper_status"]}:
             yield row

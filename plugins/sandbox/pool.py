@@ -183,8 +183,7 @@ class Pool:
         with self._lock:
             self._at_work -= 1
             if not self._at_work:
-                self._down = cause
-                self._give_up(cause)
+                self.lost(cause)
 
     def lost(self, cause: str) -> None:
         """Nothing is executed any more."""
